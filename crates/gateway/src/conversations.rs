@@ -35,6 +35,7 @@ mod retention;
 mod running;
 mod settling;
 mod slots;
+mod spending;
 mod storing;
 mod ticket;
 mod unknowing;
@@ -89,6 +90,8 @@ struct Inner {
     calls: calls::Calls,
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
+    /// What was spent.
+    spending: spending::Spending,
     /// Providers without compaction.
     unknowing: unknowing::Unknowing,
     /// The room for earlier messages that are put into requests.
@@ -124,6 +127,7 @@ impl Conversations {
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
                 receipts: reports::Receipts::default(),
+                spending: spending::Spending::default(),
                 unknowing: unknowing::Unknowing::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
@@ -274,6 +278,11 @@ impl Inner {
     /// Logs and counts.
     fn tell(&self, shared: &Shared, notice: &Notice) {
         let (metrics, conversation) = (&self.parts.metrics, shared.id);
+        if matches!(notice, Notice::Billed(_) | Notice::Spent(_)) {
+            let model = shared.lock().record().model.clone();
+            let now = (self.parts.clock)();
+            self.spending.add((shared.tenant, model), notice, now);
+        }
         match notice {
             Notice::Swapped(route) => metrics.swapped(route.as_str()),
             Notice::StrategyFailed(failure) => {

@@ -17,10 +17,12 @@ use crate::error;
 
 mod find;
 mod requests;
+mod spending;
 mod turns;
 
 pub use find::Needle;
 pub use requests::RequestReport;
+pub use spending::DayReport;
 pub use turns::{Matches, Said, Turns, TurnsWanted};
 
 /// The scope of what a requester may see.
@@ -193,6 +195,8 @@ pub struct Overview {
     pub conversations: Vec<Line>,
     /// The totals of all conversations.
     pub totals: Money,
+    /// What was spent by day and model since the gateway started, the newest day first.
+    pub days: Vec<DayReport>,
 }
 
 /// One conversation of the list.

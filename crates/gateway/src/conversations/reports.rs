@@ -205,6 +205,7 @@ impl Inner {
                 Mode::Observe => "observe",
             },
             strategy: config.policy.strategy.program().name().to_string(),
+            days: self.spending.report(asker),
             totals: money(&all(lines.iter().map(|(.., totals)| totals))),
             conversations: lines.into_iter().map(|(_, line, _)| line).collect(),
         })

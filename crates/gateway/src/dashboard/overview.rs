@@ -12,10 +12,12 @@ use super::moment::Moment;
 use super::search::{Choice, Search};
 use super::text::one_line;
 use super::told::Told;
-use crate::report::{Line, Money, Overview};
+use crate::report::{DayReport, Line, Money, Overview};
 
 /// Conversations per page.
 const ROWS: usize = 100;
+/// Rows of the table by day and model.
+const DAYS: usize = 100;
 
 /// Renders the page that lists the conversations.
 pub fn overview_page(
@@ -39,6 +41,9 @@ struct Page<'a> {
     states: Vec<Choice>,
     models: Vec<Choice>,
     tiles: Vec<Tile>,
+    days: Vec<Day<'a>>,
+    /// True if nothing is changed, so nothing is saved.
+    observes: bool,
     rows: Vec<Row>,
     /// The shown rows, such as `1–100 of 230`.
     range: String,
@@ -68,6 +73,27 @@ struct Row {
     /// The figures with their headings.
     figures: Vec<(&'static str, String)>,
     seen: Moment,
+}
+
+/// What was spent on a day with a model.
+struct Day<'a> {
+    day: &'a str,
+    model: String,
+    requests: String,
+    cost: String,
+    cost_without: String,
+}
+
+impl<'a> Day<'a> {
+    fn of(day: &'a DayReport) -> Self {
+        Self {
+            day: &day.day,
+            model: one_line(&day.model, 60),
+            requests: figures::count(day.requests),
+            cost: dollars(day.cost),
+            cost_without: dollars(day.cost_without),
+        }
+    }
 }
 
 /// A supervisor's state.
@@ -111,6 +137,8 @@ impl<'a> Page<'a> {
             states: Choice::states(search),
             models: Choice::models(&overview.conversations, search),
             tiles: tiles(overview),
+            days: overview.days.iter().take(DAYS).map(Day::of).collect(),
+            observes: overview.mode == "observe",
             rows: tree
                 .iter()
                 .skip(from)

@@ -8,7 +8,7 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
-    Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order, Original, Overview,
+    DayReport, Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order, Original, Overview,
     PinReport, Placed, Recalled, Replaced, Report, Reports, RequestReport, Said, Sample, Share, Turns,
     TurnsWanted, Viewer, WindowAt,
 };
@@ -160,6 +160,13 @@ impl Reports for Lively {
                 .map(|id| self.line(id, (id % 3 == 0).then_some(id - 1)))
                 .collect(),
             totals: Money::default(),
+            days: vec![DayReport {
+                day: "2026-01-02".to_owned(),
+                model: HOSTILE.to_owned(),
+                requests: 12,
+                cost: 1.5,
+                cost_without: 2.5,
+            }],
         })
     }
 

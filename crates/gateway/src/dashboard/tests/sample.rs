@@ -2,7 +2,7 @@
 
 use crate::dashboard::Visit;
 use crate::report::{
-    Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Regrets,
+    DayReport, Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Regrets,
     Replaced, RequestReport, Sample, Share, WindowAt,
 };
 
@@ -68,6 +68,13 @@ pub fn overview() -> Overview {
         strategy: "prepared".to_owned(),
         conversations: vec![line(3, Some(1)), line(1, None), line(2, None)],
         totals: money(),
+        days: vec![DayReport {
+            day: "2026-01-02".to_owned(),
+            model: "claude-sonnet-5".to_owned(),
+            requests: 120,
+            cost: 2.31,
+            cost_without: 5.85,
+        }],
     }
 }
 
