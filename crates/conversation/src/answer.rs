@@ -20,7 +20,7 @@ use crate::proof::Proof;
 use crate::terms::Mode;
 
 /// The tokens of a message's frame.
-const FRAME: Tokens = Tokens::new(4);
+pub(crate) const FRAME: Tokens = Tokens::new(4);
 
 /// The smallest window that is believed.
 const LEAST: Tokens = Tokens::new(1_000);

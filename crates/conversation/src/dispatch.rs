@@ -65,6 +65,7 @@ impl Conversation {
             Input::Order(order) => self.order(order),
             Input::Pin(text, origin) => vec![self.pin(text, origin, now)],
             Input::Unpin(id) => vec![Effect::Unpinned(self.pins.remove(id))],
+            Input::Reword(mark, text) => self.reword(mark, text, now),
             Input::Overlay(overlay) => {
                 self.take_overlay(overlay);
                 Vec::new()

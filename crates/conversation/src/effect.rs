@@ -1,8 +1,8 @@
 //! Inputs to a conversation, and effects that it asks for.
 
-use context::Tokens;
+use context::{Text, Tokens};
 use context::pin::{Origin, Pin, PinError, PinId};
-use history::Route;
+use history::{MarkId, Route};
 use jiff::Timestamp;
 use wire::api::{Failure, Reply};
 
@@ -64,6 +64,8 @@ pub enum Input<'a, 'r> {
     Pin(&'a str, Origin),
     /// A pin that was set from outside is removed.
     Unpin(PinId),
+    /// A person puts this text in place of the one of this mark, which is ready.
+    Reword(MarkId, Text),
     /// The texts that were read from the store.
     Overlay(Overlay),
     /// Texts that a request shows were not stored: they are in memory only.

@@ -43,6 +43,8 @@ pub enum Happened {
     Preparing(Route, usize),
     /// A summary is ready.
     Prepared(Route, Tokens),
+    /// A person edited the summary that is ready.
+    Reworded(Tokens),
     /// A summary was not made.
     PreparationFailed(String),
     /// A way to make one failed, with this code.
@@ -115,6 +117,9 @@ impl fmt::Display for Happened {
             }
             Self::Prepared(route, tokens) => {
                 write!(f, "a summary of {tokens} tokens is ready ({route})")
+            }
+            Self::Reworded(tokens) => {
+                write!(f, "the summary was edited; it has {tokens} tokens now")
             }
             Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
             Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),

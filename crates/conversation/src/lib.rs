@@ -57,6 +57,7 @@ mod pins;
 mod proof;
 mod regret;
 mod rescue;
+mod reword;
 pub mod rewrite;
 pub mod seal;
 mod terms;

@@ -274,6 +274,17 @@ impl<S: Strategy> Homunculus<S> {
         }
     }
 
+    /// Takes other words for the summary that is ready: another mark, of another size, at the same place.
+    pub fn reword(&mut self, old: MarkId, (mark, tokens): (MarkId, Tokens)) {
+        let machine = &mut self.machine;
+        if let (State::Ready(ready), _) | (_, Some(ready)) =
+            (&mut machine.state, &mut machine.standby)
+            && ready.mark == old
+        {
+            (ready.mark, ready.tokens) = (mark, tokens);
+        }
+    }
+
     /// The summary that was taken back and may be shown again.
     #[must_use]
     pub fn undone(&self) -> Option<MarkId> {
