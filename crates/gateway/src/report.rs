@@ -178,6 +178,14 @@ pub trait Reports: Send + Sync {
     /// Gives the conversation's supervisor an order.
     fn order(&self, viewer: Viewer, id: ConversationId, order: Order) -> Report<'_, ()>;
 
+    /// Puts a text in place of that of a summary that is ready.
+    fn reword(
+        &self,
+        viewer: Viewer,
+        id: ConversationId,
+        what: (MarkId, String),
+    ) -> Report<'_, ()>;
+
     /// Removes the conversation from memory and from the store, and nothing of another tenant.
     fn remove(&self, viewer: Viewer, id: ConversationId) -> Report<'_, Purged>;
 }

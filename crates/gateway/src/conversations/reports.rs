@@ -27,6 +27,7 @@ use crate::report::{
 mod figures;
 mod originals;
 mod removal;
+mod rewording;
 mod turns;
 mod window;
 
@@ -130,6 +131,15 @@ impl Reports for Conversations {
 
     fn order(&self, asker: Viewer, id: ConversationId, order: Order) -> Report<'_, ()> {
         Box::pin(self.inner.order(asker, id, order))
+    }
+
+    fn reword(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        what: (MarkId, String),
+    ) -> Report<'_, ()> {
+        Box::pin(self.inner.reword(asker, id, what))
     }
 
     fn remove(&self, asker: Viewer, id: ConversationId) -> Report<'_, Purged> {

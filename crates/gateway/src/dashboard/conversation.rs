@@ -293,6 +293,11 @@ impl Summary {
         }
     }
 
+    /// Returns true if the text can be replaced: it is not shown yet, and not the provider's signed block.
+    fn can_be_edited(&self) -> bool {
+        self.state == "ready" && self.route != "native" && !self.text.is_empty()
+    }
+
     /// Returns true if a wide page shows the text unfolded.
     fn in_use(&self) -> bool {
         self.state == "standing"

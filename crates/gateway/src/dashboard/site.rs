@@ -9,6 +9,7 @@
 //! | `GET /ebbtide/conversations/{id}/window` | the window at the turn in `at` |
 //! | `GET /ebbtide/conversations/{id}/turns` | the turns from `from` on, or those with the text `find` |
 //! | `GET /ebbtide/conversations/{id}/turns.jsonl` | all turns to download, one a line |
+//! | `POST /ebbtide/conversations/{id}/marks/{mark}` | gives a summary that is ready the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
 //! | `GET`, `POST /ebbtide/conversations/{id}/delete` | asks, and deletes the conversation |
@@ -41,7 +42,7 @@ mod submit;
 pub(super) const HOME: &str = "/ebbtide/";
 const LOGIN: &str = "/ebbtide/login";
 /// The longest form, in bytes.
-const FORM: usize = 64 << 10;
+const FORM: usize = 512 << 10;
 
 /// The pages and the sessions of their visitors.
 pub struct Dashboard {

@@ -14,17 +14,19 @@ pub enum Told {
     Redo,
     Pinned,
     Unpinned,
+    Edited,
     Deleted,
 }
 
 impl Told {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Prepare,
         Self::Swap,
         Self::Undo,
         Self::Redo,
         Self::Pinned,
         Self::Unpinned,
+        Self::Edited,
         Self::Deleted,
     ];
 
@@ -37,6 +39,7 @@ impl Told {
             Self::Redo => "redo",
             Self::Pinned => "pinned",
             Self::Unpinned => "unpinned",
+            Self::Edited => "edited",
             Self::Deleted => "deleted",
         }
     }
@@ -65,6 +68,9 @@ impl Told {
                 "Pinned. Ebbtide repeats it in full with the next request that no longer contains it."
             }
             Self::Unpinned => "Removed. Ebbtide no longer repeats this pin.",
+            Self::Edited => {
+                "Saved. The model will see the summary in your words once it is swapped in."
+            }
             Self::Deleted => "The conversation is deleted.",
         }
     }

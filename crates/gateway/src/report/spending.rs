@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// What was spent on one day with one model.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DayReport {
     /// The day in UTC, `2026-01-02`.
     pub day: String,

@@ -12,6 +12,7 @@ mod breakpoints;
 mod coders;
 mod continuations;
 mod decorating;
+mod desk;
 mod dialects;
 mod documents;
 mod encodings;

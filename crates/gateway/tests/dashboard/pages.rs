@@ -280,6 +280,15 @@ impl Reports for Lively {
         ready(())
     }
 
+    fn reword(
+        &self,
+        _: Viewer,
+        _: ConversationId,
+        _: (MarkId, String),
+    ) -> Report<'_, ()> {
+        ready(())
+    }
+
     fn remove(&self, _: Viewer, _: ConversationId) -> Report<'_, Purged> {
         ready(Purged::default())
     }

@@ -59,3 +59,17 @@ fn long_turns_are_folded_and_hostile_ones_are_text() {
     );
     assert!(!page.contains("<script>alert"));
 }
+
+#[test]
+fn only_a_summary_that_is_ready_and_unsigned_can_be_edited() {
+    let offers = |state, route| {
+        let mut ready = replaced(0, 2);
+        (ready.mark.state, ready.mark.route) = (state, route);
+        ready.mark.text = format!("</textarea>{HOSTILE}");
+        let page = replaced_page((&ready, &lost()), 0, &visit()).expect("renders");
+        assert!(!page.contains("</textarea><script>"), "{page}");
+        page.contains("<textarea")
+    };
+    assert!(offers("ready", "readable") && offers("ready", "extractive"));
+    assert!(!offers("standing", "readable") && !offers("ready", "native"));
+}

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use context::pin::{Origin, PinId, Subject};
-use history::ConversationId;
+use history::{ConversationId, MarkId};
 use http::{Response, StatusCode};
 
 use super::{Call, FORM, LOGIN, address, segments};
@@ -75,6 +75,13 @@ impl Call<'_> {
                 done.map(|_| Told::Unpinned)
             }
             ["delete"] => reports.remove(viewer, id).await.map(|_| Told::Deleted),
+            ["marks", mark] => {
+                let mark = MarkId::parse(mark)?;
+                // Browsers send line breaks as in mail.
+                let text = self.sent("text").replace("\r\n", "\n");
+                let done = reports.reword(viewer, id, (mark, text)).await;
+                done.map(|()| Told::Edited)
+            }
             ["orders"] => {
                 let (order, told) = match self.sent("order").as_str() {
                     "prepare" => (Order::Prepare, Told::Prepare),

@@ -129,6 +129,15 @@ impl Reports for Known {
         self.answer(viewer, (), format!("order {order:?}"))
     }
 
+    fn reword(
+        &self,
+        viewer: Viewer,
+        _: ConversationId,
+        (mark, text): (MarkId, String),
+    ) -> Report<'_, ()> {
+        self.answer(viewer, (), format!("reword {mark} {text:?}"))
+    }
+
     fn remove(&self, viewer: Viewer, _: ConversationId) -> Report<'_, Purged> {
         self.answer(viewer, Purged::default(), "remove".to_owned())
     }
@@ -324,6 +333,11 @@ fn forms_of_our_pages_are_obeyed() {
     let cases = [
         ("pins", "&text=keep+this", "?told=pinned#pins"),
         ("pins/0a1b2c3d/remove", "", "?told=unpinned#pins"),
+        (
+            "marks/00000000000000000000000000000008",
+            "&text=Goal:%0D%0Anone",
+            "?told=edited",
+        ),
         ("orders", "&order=prepare", "?told=prepare"),
         ("orders", "&order=swap", "?told=swap"),
     ];
@@ -346,6 +360,7 @@ fn forms_of_our_pages_are_obeyed() {
         [
             "pin keep this",
             "unpin 0a1b2c3d",
+            "reword 00000000000000000000000000000008 \"Goal:\\nnone\"",
             "order Prepare",
             "order Swap",
             "remove"
@@ -376,7 +391,7 @@ fn others_are_not() {
     let token = site.token(get(ONE, all));
     let pins = format!("{ONE}/pins");
     let right = || post(&pins, format!("form={token}&text=x"), all);
-    let long = format!("form={token}&text={}", "x".repeat(70_000));
+    let long = format!("form={token}&text={}", "x".repeat(600_000));
     let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
     let delete = format!("{ONE}/delete");
     let cases = [
