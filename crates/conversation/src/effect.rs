@@ -1,7 +1,7 @@
 //! Inputs to a conversation, and effects that it asks for.
 
-use context::{Text, Tokens};
 use context::pin::{Origin, Pin, PinError, PinId};
+use context::{Text, Tokens};
 use history::{MarkId, Route};
 use jiff::Timestamp;
 use wire::api::{Failure, Reply};

@@ -34,7 +34,9 @@ impl Conversation {
         if mark.tokens >= replaced {
             return vec![Effect::Refuse(Refusal::TooLittleGain(Tokens::ZERO))];
         }
-        self.supervisor.machine.reword(old, (mark.id(), mark.tokens));
+        self.supervisor
+            .machine
+            .reword(old, (mark.id(), mark.tokens));
         self.journal.note(now, Happened::Reworded(mark.tokens));
         let overlay = self.overlay.get_or_insert_default();
         overlay.ready = Some(Arc::new(mark.clone()));

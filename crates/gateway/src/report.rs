@@ -179,12 +179,7 @@ pub trait Reports: Send + Sync {
     fn order(&self, viewer: Viewer, id: ConversationId, order: Order) -> Report<'_, ()>;
 
     /// Puts a text in place of that of a summary that is ready.
-    fn reword(
-        &self,
-        viewer: Viewer,
-        id: ConversationId,
-        what: (MarkId, String),
-    ) -> Report<'_, ()>;
+    fn reword(&self, viewer: Viewer, id: ConversationId, what: (MarkId, String)) -> Report<'_, ()>;
 
     /// Removes the conversation from memory and from the store, and nothing of another tenant.
     fn remove(&self, viewer: Viewer, id: ConversationId) -> Report<'_, Purged>;

@@ -158,7 +158,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_left_out() {
-        let row = json!([1, null, ["swapped", "of-a-later-version"], 200, null, 5, "whole", 0]);
+        let row = json!([
+            1,
+            null,
+            ["swapped", "of-a-later-version"],
+            200,
+            null,
+            5,
+            "whole",
+            0
+        ]);
         let read = Served::read(&row).expect("a row");
         assert!(read.did.iter().eq([Did::Swapped]));
         for damaged in [json!([]), json!([1, 2, 3]), json!("x")] {

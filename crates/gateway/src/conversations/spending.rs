@@ -112,7 +112,10 @@ mod tests {
                 row("1970-01-01", "two", 2.0)
             ]
         );
-        assert_eq!(seen(Viewer::Tenant(tenant(b"b"))), [row("1970-01-01", "one", 4.0)]);
+        assert_eq!(
+            seen(Viewer::Tenant(tenant(b"b"))),
+            [row("1970-01-01", "one", 4.0)]
+        );
         assert_eq!(seen(Viewer::All)[1], row("1970-01-01", "one", 5.5));
         assert!(seen(Viewer::Tenant(tenant(b"c"))).is_empty());
     }

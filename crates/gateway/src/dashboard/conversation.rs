@@ -294,7 +294,7 @@ impl Summary {
     }
 
     /// Returns true if the text can be replaced: it is not shown yet, and not the provider's signed block.
-    fn can_be_edited(&self) -> bool {
+    pub fn can_be_edited(&self) -> bool {
         self.state == "ready" && self.route != "native" && !self.text.is_empty()
     }
 

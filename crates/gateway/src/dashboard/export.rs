@@ -47,7 +47,11 @@ fn cells(line: &Line) -> [String; COLUMNS.len()] {
     let money = &line.money;
     // Nothing is changed in mode observe, so nothing is swapped or saved.
     let done = |value: String| if line.observed { String::new() } else { value };
-    let would = if line.observed { line.compactions.to_string() } else { String::new() };
+    let would = if line.observed {
+        line.compactions.to_string()
+    } else {
+        String::new()
+    };
     [
         cell(&line.id),
         cell(&line.title),
@@ -77,8 +81,13 @@ fn cells(line: &Line) -> [String; COLUMNS.len()] {
 /// A text as a cell: on one line, quoted, and never a formula in a spreadsheet.
 fn cell(text: &str) -> String {
     let text = one_line(text, 1_000);
-    let starts_formula = |first: char| matches!(first, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
-    let guard = if text.starts_with(starts_formula) { "'" } else { "" };
+    let starts_formula =
+        |first: char| matches!(first, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
+    let guard = if text.starts_with(starts_formula) {
+        "'"
+    } else {
+        ""
+    };
     format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
@@ -124,19 +133,22 @@ mod tests {
         let mut observed = line(2, Some(1));
         observed.observed = true;
         let table = table(&[line(1, None), observed]);
-        let rows: Vec<Vec<&str>> = table
-            .lines()
-            .map(|row| row.split(',').collect())
-            .collect();
+        let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == COLUMNS.len()), "{table}");
         let of = |row: usize, column: &str| {
-            let at = COLUMNS.iter().position(|it| *it == column).expect("a column");
+            let at = COLUMNS
+                .iter()
+                .position(|it| *it == column)
+                .expect("a column");
             rows[row][at]
         };
         assert_eq!(of(1, "swaps"), "2");
         assert_eq!(of(1, "cost_usd"), "2.310000");
         assert_eq!((of(2, "swaps"), of(2, "would_have_swapped")), ("", "2"));
-        assert_eq!((of(2, "cost_without_usd"), of(2, "stalls_avoided")), ("", ""));
+        assert_eq!(
+            (of(2, "cost_without_usd"), of(2, "stalls_avoided")),
+            ("", "")
+        );
     }
 
     #[test]

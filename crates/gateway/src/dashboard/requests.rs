@@ -5,6 +5,7 @@ use context::figures;
 use jiff::Timestamp;
 
 use super::moment::Moment;
+use super::text::one_line;
 use crate::report::RequestReport;
 
 /// Requests shown unfolded.
@@ -54,7 +55,7 @@ impl Row {
             status: request.status,
             began: request.began.map_or("–".to_owned(), latency),
             ended: latency(request.ended),
-            error: request.error.clone(),
+            error: one_line(&request.error, 200),
         }
     }
 
@@ -91,8 +92,11 @@ mod tests {
         requests.resize(37, one);
         let requests = Requests::of(&requests, visit().now);
         assert_eq!((requests.newest.len(), requests.older.len()), (10, 27));
-        assert!(requests.newest.iter().all(|row| {
-            row.did.iter().all(|(_, meaning)| meaning.ends_with('.'))
-        }));
+        assert!(
+            requests
+                .newest
+                .iter()
+                .all(|row| { row.did.iter().all(|(_, meaning)| meaning.ends_with('.')) })
+        );
     }
 }

@@ -17,7 +17,7 @@ pub struct Search {
     pub find: String,
     /// Shows only conversations in this state; empty for all.
     pub state: String,
-    /// Shows only conversations of this model; empty for all.
+    /// Shows only conversations of this model, as the pages show its name; empty for all.
     pub model: String,
     /// The index of the first row, from 0.
     pub from: usize,
@@ -39,7 +39,7 @@ impl Search {
         lines
             .iter()
             .filter(|line| self.state.is_empty() || line.state == self.state)
-            .filter(|line| self.model.is_empty() || line.model == self.model)
+            .filter(|line| self.model.is_empty() || shown(&line.model) == self.model)
             .filter(|line| is_found(line))
             .collect()
     }
@@ -57,34 +57,40 @@ impl Search {
     }
 }
 
+/// The name of a model as the pages show it.
+fn shown(model: &str) -> String {
+    one_line(model, 60)
+}
+
 /// A value to choose.
 pub struct Choice {
     pub value: String,
-    pub shown: String,
     pub is_chosen: bool,
 }
 
 impl Choice {
-    fn of(value: &str, chosen: &str) -> Self {
+    fn of(value: String, chosen: &str) -> Self {
         Self {
-            value: value.to_owned(),
-            shown: one_line(value, 60),
             is_chosen: value == chosen,
+            value,
         }
     }
 
     /// The states, as chosen.
     pub(super) fn states(search: &Search) -> Vec<Self> {
-        let choice = |state| Self::of(state, &search.state);
+        let choice = |state: &str| Self::of(state.to_owned(), &search.state);
         STATES.into_iter().map(choice).collect()
     }
 
     /// The models of these conversations in order, as chosen.
     pub(super) fn models(lines: &[Line], search: &Search) -> Vec<Self> {
         let models: BTreeSet<&str> = lines.iter().map(|line| line.model.as_str()).collect();
+        let models: BTreeSet<String> = models.into_iter().map(shown).collect();
         let models = models.into_iter().filter(|model| !model.is_empty());
         let choices = models.take(MODELS);
-        choices.map(|model| Self::of(model, &search.model)).collect()
+        choices
+            .map(|model| Self::of(model, &search.model))
+            .collect()
     }
 }
 
@@ -121,7 +127,10 @@ mod tests {
         assert_eq!(names(&Search::default()), all);
         assert_eq!(names(&search("", "ready", "")), ["session 2"]);
         assert_eq!(names(&search("", "idle", "gpt-6 <b>")), ["session 3"]);
-        assert_eq!(names(&search("SESSION", "idle", "claude-sonnet-5")), ["session 1"]);
+        assert_eq!(
+            names(&search("SESSION", "idle", "claude-sonnet-5")),
+            ["session 1"]
+        );
         assert!(names(&search("", "no such", "")).is_empty());
     }
 

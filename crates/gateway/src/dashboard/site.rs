@@ -185,11 +185,9 @@ impl Call<'_> {
                 (StatusCode::NOT_FOUND, "Not found")
             }
             ReportError::Refused { .. }
-                | ReportError::AtRest
-                | ReportError::UnderWay
-                | ReportError::NotKept => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
-            }
+            | ReportError::AtRest
+            | ReportError::UnderWay
+            | ReportError::NotKept => (StatusCode::UNPROCESSABLE_ENTITY, "Not done"),
             ReportError::Store(_) | ReportError::Late => {
                 (StatusCode::SERVICE_UNAVAILABLE, "Unavailable")
             }

@@ -55,7 +55,9 @@ impl Told {
             Self::Prepare => {
                 "Ordered: the next request of this conversation starts the preparation of a summary."
             }
-            Self::Swap => "Ordered: the summary goes in with the next request of this conversation.",
+            Self::Swap => {
+                "Ordered: the summary goes in with the next request of this conversation."
+            }
             Self::Undo => {
                 "Ordered: the next request of this conversation takes the last swap back, so the model sees the \
                  replaced turns again, or as many of them as fit."

@@ -162,11 +162,16 @@ fn excerpts(text: &str, places: &[Range<usize>]) -> Vec<Vec<Piece>> {
         }
         let to = text.ceil_char_boundary(at.saturating_add(AROUND).min(text.len()));
         piece(at..to, false);
-        let cut = |is_cut: bool| is_cut.then(|| Piece {
-            text: "…".to_owned(),
-            is_found: false,
-        });
-        let framed = cut(from > 0).into_iter().chain(pieces).chain(cut(to < text.len()));
+        let cut = |is_cut: bool| {
+            is_cut.then(|| Piece {
+                text: "…".to_owned(),
+                is_found: false,
+            })
+        };
+        let framed = cut(from > 0)
+            .into_iter()
+            .chain(pieces)
+            .chain(cut(to < text.len()));
         out.push(framed.collect());
     }
     out

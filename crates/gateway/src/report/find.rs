@@ -64,7 +64,11 @@ mod tests {
 
     #[test]
     fn case_is_ignored_and_places_are_those_of_the_text() {
-        check("parser", "The PARSER, a parser: Parsers.", &["PARSER", "parser", "Parser"]);
+        check(
+            "parser",
+            "The PARSER, a parser: Parsers.",
+            &["PARSER", "parser", "Parser"],
+        );
         check("ÄRGER", "großer Ärger", &["Ärger"]);
         // These grow or shrink in lower case.
         check("x", "İ X K x", &["X", "x"]);

@@ -56,7 +56,6 @@ pub(crate) struct Returning {
     pub(crate) generation: Option<Generation>,
 }
 
-
 /// The times of one request.
 struct Times {
     /// The time of day at which it came.

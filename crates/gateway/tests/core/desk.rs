@@ -23,7 +23,9 @@ async fn prepared(house: &House, agent: &mut Agent) -> (ConversationId, MarkId) 
         of = agent.tell(house, n, 600).await.conversation().to_owned();
     }
     let (id, core) = (id(&of), house.gateway.core());
-    core.order(Viewer::All, id, Order::Prepare).await.expect("an order");
+    core.order(Viewer::All, id, Order::Prepare)
+        .await
+        .expect("an order");
     agent.tell(house, 9, 100).await;
     for _ in 0..200 {
         let detail = core.detail(Viewer::All, id).await.expect("a report");
@@ -46,13 +48,20 @@ async fn an_edited_summary_is_what_the_model_sees() {
         let core = house.gateway.core();
         let long = "word ".repeat(30_000);
         let refused = core.reword(Viewer::All, id, (mark, long)).await;
-        assert!(matches!(refused, Err(ReportError::Refused { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ReportError::Refused { .. })),
+            "{refused:?}"
+        );
         let stranger = viewer(&house, "key-two");
         let refused = core.reword(stranger, id, (mark, EDITED.to_owned())).await;
         assert!(matches!(refused, Err(ReportError::NoConversation)));
-        let done = core.reword(Viewer::All, id, (mark, EDITED.to_owned())).await;
+        let done = core
+            .reword(Viewer::All, id, (mark, EDITED.to_owned()))
+            .await;
         done.expect("it is edited");
-        let again = core.reword(Viewer::All, id, (mark, EDITED.to_owned())).await;
+        let again = core
+            .reword(Viewer::All, id, (mark, EDITED.to_owned()))
+            .await;
         assert!(again.is_err(), "the old one is ready no more");
         if restarts {
             house.restart().await;
@@ -65,7 +74,9 @@ async fn an_edited_summary_is_what_the_model_sees() {
         assert_eq!(ready.text, EDITED);
         assert!(ready.tokens < 60, "{}", ready.tokens);
         assert_eq!(detail.marks.len(), 2, "the one that was made is kept");
-        core.order(Viewer::All, id, Order::Swap).await.expect("an order");
+        core.order(Viewer::All, id, Order::Swap)
+            .await
+            .expect("an order");
         let came = agent.tell(&house, 11, 100).await;
         assert!(came.did().contains("swapped"), "{restarts}: {came:?}");
         let sent = Value::from(house.newest()).to_string();
@@ -95,7 +106,10 @@ async fn a_removed_conversation_is_gone_and_others_stay() {
     // Its client notices nothing.
     let came = one.tell(&house, 1, 100).await;
     assert_ne!(id(came.conversation()), first);
-    assert_eq!(other.tell(&house, 1, 100).await.conversation(), second.to_string());
+    assert_eq!(
+        other.tell(&house, 1, 100).await.conversation(),
+        second.to_string()
+    );
     house.close().await;
 }
 
@@ -105,7 +119,7 @@ async fn requests_are_noted_and_stay_over_a_restart() {
     let mut agent = Agent::new("key-one");
     let of = id(agent.tell(&house, 0, 100).await.conversation());
     let mut refused = agent.clone();
-    refused.fields = serde_json::json!({"temperature": 9});
+    refused.fields = serde_json::json!({"max_tokens": 0});
     assert_eq!(refused.say(&house, "Go on.").await.status, 400);
     agent.tell(&house, 1, 100).await;
     for restarts in [false, true] {
@@ -120,7 +134,10 @@ async fn requests_are_noted_and_stay_over_a_restart() {
         assert_eq!(noted, [(200, ""), refusal, (200, "")], "{restarts}");
         let newest = &detail.requests[0];
         assert!(newest.tokens > Some(100) && newest.began <= Some(newest.ended));
-        assert!(!newest.did.is_empty() && newest.at.starts_with("2026-"), "{newest:?}");
+        assert!(
+            !newest.did.is_empty() && newest.at.starts_with("2026-"),
+            "{newest:?}"
+        );
     }
     let list = house.gateway.core().overview(Viewer::All).await;
     assert_eq!(list.expect("a list").days, Vec::new(), "another gateway");
@@ -132,9 +149,17 @@ async fn all_turns_can_be_read_and_say_what_the_model_sees() {
     let house = House::new(|_| {}).await;
     let mut agent = Agent::new("key-one");
     let said = agent.until_swapped(&house, 1, 100).await;
-    let list = house.gateway.core().overview(Viewer::All).await.expect("a list");
+    let list = house
+        .gateway
+        .core()
+        .overview(Viewer::All)
+        .await
+        .expect("a list");
     let of = id(&list.conversations[0].id);
-    assert_eq!(list.days.iter().map(|day| day.requests).sum::<u64>(), said as u64);
+    assert_eq!(
+        list.days.iter().map(|day| day.requests).sum::<u64>(),
+        said as u64
+    );
     let turns = |find: &str| {
         let wanted = TurnsWanted {
             find: find.to_owned(),
@@ -145,15 +170,24 @@ async fn all_turns_can_be_read_and_say_what_the_model_sees() {
     };
     let all = turns("").await.expect("the turns");
     assert_eq!((all.all, all.turns.len()), (2 * said, 2 * said));
-    assert_eq!((all.turns[0].seen, all.turns[2 * said - 1].seen), ("summarized", "shown"));
+    assert_eq!(
+        (all.turns[0].seen, all.turns[2 * said - 1].seen),
+        ("summarized", "shown")
+    );
     let sizes: u64 = all.turns.iter().map(|turn| turn.tokens).sum();
     assert!(Tokens::new(sizes) > Tokens::new(10_000));
     let found = turns("SRC/module_3.RS").await.expect("the turns");
     let places = found.found.expect("a search");
     assert!(places.turns >= 1 && places.places >= places.turns);
-    assert!(found.turns.iter().any(|turn| turn.index == 6), "the seventh turn");
+    assert!(
+        found.turns.iter().any(|turn| turn.index == 6),
+        "the seventh turn"
+    );
     let stranger = viewer(&house, "key-two");
-    let none = house.gateway.core().turns(stranger, of, TurnsWanted::default());
+    let none = house
+        .gateway
+        .core()
+        .turns(stranger, of, TurnsWanted::default());
     assert!(matches!(none.await, Err(ReportError::NoConversation)));
     house.close().await;
 }

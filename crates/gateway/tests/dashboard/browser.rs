@@ -45,7 +45,7 @@ impl Browser {
         found.map(Self)
     }
 
-    /// Loads a page for a reader in India and advances its virtual clock by `milliseconds`.
+    /// Loads a page for a reader in Japan and advances its virtual clock by `milliseconds`.
     pub async fn load(&self, url: &str, scheme: Scheme, milliseconds: u32) -> Loaded {
         let profile = TempDir::new().expect("a folder");
         let scheme = match scheme {
@@ -72,7 +72,7 @@ impl Browser {
             .arg(format!("--virtual-time-budget={milliseconds}"))
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(url)
-            .env("TZ", "Asia/Kolkata")
+            .env("TZ", "Asia/Tokyo")
             .kill_on_drop(true);
         let output = tokio::time::timeout(PATIENCE, command.output())
             .await

@@ -8,9 +8,9 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
-    DayReport, Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order, Original, Overview,
-    PinReport, Placed, Recalled, Replaced, Report, Reports, RequestReport, Said, Sample, Share, Turns,
-    TurnsWanted, Viewer, WindowAt,
+    DayReport, Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order,
+    Original, Overview, PinReport, Placed, Recalled, Replaced, Report, Reports, RequestReport,
+    Said, Sample, Share, Turns, TurnsWanted, Viewer, WindowAt,
 };
 use history::{ConversationId, MarkId, Purged};
 use serde_json::Value;
@@ -95,7 +95,7 @@ impl Lively {
                 text: "swapped: 57,511 to 12,904 tokens".to_owned(),
             }],
             dropped: None,
-        may_redo: false,
+            may_redo: false,
         }
     }
 }
@@ -280,12 +280,7 @@ impl Reports for Lively {
         ready(())
     }
 
-    fn reword(
-        &self,
-        _: Viewer,
-        _: ConversationId,
-        _: (MarkId, String),
-    ) -> Report<'_, ()> {
+    fn reword(&self, _: Viewer, _: ConversationId, _: (MarkId, String)) -> Report<'_, ()> {
         ready(())
     }
 
@@ -379,9 +374,9 @@ async fn times_are_those_of_the_readers_zone() {
     let stage = Stage::open(Arc::new(Lively::default())).await;
     let loaded = browser.load(&stage.url(ONE), Scheme::Light, 5_000).await;
     for shown in [
-        "Times are in <span id=\"zone\">Asia/Kolkata</span>",
-        "data-exact=\"\" title=\"2026-01-02 08:29:05 Asia/Kolkata\">2026-01-02 08:29:05</time>",
-        "datetime=\"2026-01-02T03:00:05Z\" title=\"2026-01-02 08:30:05 Asia/Kolkata\">4 min ago",
+        "Times are in <span id=\"zone\">Asia/Tokyo</span>",
+        "data-exact=\"\" title=\"2026-01-02 11:59:05 Asia/Tokyo\">2026-01-02 11:59:05</time>",
+        "datetime=\"2026-01-02T03:00:05Z\" title=\"2026-01-02 12:00:05 Asia/Tokyo\">4 min ago",
     ] {
         assert!(loaded.dom.contains(shown), "{shown}: {}", loaded.dom);
     }

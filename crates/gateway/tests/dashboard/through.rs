@@ -218,7 +218,10 @@ async fn a_conversation_over_a_boundary() {
         .await;
     assert_eq!(
         (set.status, set.location.as_str()),
-        (StatusCode::SEE_OTHER, format!("{one}?told=pinned#pins").as_str())
+        (
+            StatusCode::SEE_OTHER,
+            format!("{one}?told=pinned#pins").as_str()
+        )
     );
     assert!(talk.page(&one, "").await.text.contains(PIN));
     assert!(talk.say("Go on.".to_owned()).await.contains("pinned"));
@@ -232,14 +235,32 @@ async fn a_conversation_over_a_boundary() {
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
 
     let read = talk.page(&format!("{one}/turns"), "").await;
-    assert!(read.text.contains("the model sees a summary instead"), "{}", read.text);
+    assert!(
+        read.text.contains("the model sees a summary instead"),
+        "{}",
+        read.text
+    );
     let found = talk.page(&format!("{one}/turns?find=PART_0.rs"), "").await;
-    assert!(found.text.contains("<mark>part_0.rs</mark>"), "{}", found.text);
+    assert!(
+        found.text.contains("<mark>part_0.rs</mark>"),
+        "{}",
+        found.text
+    );
     let file = talk.page(&format!("{one}/turns.jsonl"), "").await;
-    let first: Value = serde_json::from_str(file.text.lines().next().expect("a line")).expect("JSON");
-    assert_eq!((&first["index"], &first["role"]), (&json!(0), &json!("user")));
+    let first: Value =
+        serde_json::from_str(file.text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["index"], &first["role"]),
+        (&json!(0), &json!("user"))
+    );
     let table = talk.page("/ebbtide/conversations.csv", "").await;
-    assert!(table.text.contains(",\"<b>the talk of key-of-a-test</b>\","), "{}", table.text);
+    assert!(
+        table
+            .text
+            .contains(",\"<b>the talk of key-of-a-test</b>\","),
+        "{}",
+        table.text
+    );
 
     let unknown = talk.sign_in("another key").await;
     assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -269,7 +290,11 @@ async fn a_conversation_over_a_boundary() {
     let token = between(&ask.text, "name=\"form\" value=\"", "\"");
     let delete = format!("{one}/delete");
     let foreign = talk.form(&delete, &other, &[("form", token)]).await;
-    assert_eq!(foreign.status, StatusCode::FORBIDDEN, "another session's token");
+    assert_eq!(
+        foreign.status,
+        StatusCode::FORBIDDEN,
+        "another session's token"
+    );
 
     if let Some(browser) = Browser::find() {
         let loaded = browser
@@ -287,5 +312,7 @@ async fn a_conversation_over_a_boundary() {
     assert_eq!(done.location, "/ebbtide/?told=deleted", "{}", done.text);
     assert_eq!(talk.page(&one, "").await.status, StatusCode::NOT_FOUND);
     let left = talk.page("/ebbtide/?told=deleted", "").await.text;
-    assert!(left.contains("The conversation is deleted.") && left.contains("the talk of another key"));
+    assert!(
+        left.contains("The conversation is deleted.") && left.contains("the talk of another key")
+    );
 }

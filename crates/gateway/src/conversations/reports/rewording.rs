@@ -20,9 +20,7 @@ impl Inner {
         let shared = found.shared.ok_or(ReportError::AtRest)?;
         self.wake(&shared).await?;
         let now = (self.parts.clock)();
-        let effects = shared
-            .lock()
-            .on(Input::Reword(mark, Text::from(text)), now);
+        let effects = shared.lock().on(Input::Reword(mark, Text::from(text)), now);
         for effect in self.settle(&shared, 0, effects) {
             match effect {
                 Effect::Refuse(refusal) => return Err(ReportError::refused(&refusal)),

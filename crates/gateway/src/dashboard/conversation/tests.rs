@@ -115,7 +115,9 @@ fn no_order_is_offered_where_nothing_is_carried_out() {
     let page = conversation_page(&observed, told, &visit()).expect("renders");
     assert!(!page.contains("name=\"order\"") && !page.contains("class=\"told\""));
     observed.line.observed = false;
-    assert!(super::conversation_page(&observed, None, &visit()).is_ok_and(|page| {
-        page.contains("value=\"undo\"") && page.contains("value=\"redo\"")
-    }));
+    assert!(
+        super::conversation_page(&observed, None, &visit()).is_ok_and(|page| {
+            page.contains("value=\"undo\"") && page.contains("value=\"redo\"")
+        })
+    );
 }

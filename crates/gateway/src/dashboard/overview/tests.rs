@@ -23,8 +23,16 @@ fn the_totals() {
 #[test]
 fn costs_stand_by_day_and_model() {
     let mut overview = overview();
-    let days = part(&page(&overview, &Search::default()), "id=\"days\"", "</details>").to_owned();
-    assert!(days.contains("<td class=\"n\">$2.31</td><td class=\"n\">$5.85</td>"), "{days}");
+    let days = part(
+        &page(&overview, &Search::default()),
+        "id=\"days\"",
+        "</details>",
+    )
+    .to_owned();
+    assert!(
+        days.contains("<td class=\"n\">$2.31</td><td class=\"n\">$5.85</td>"),
+        "{days}"
+    );
     overview.mode = "observe";
     let observed = page(&overview, &Search::default());
     let days = part(&observed, "id=\"days\"", "</details>");

@@ -12,8 +12,7 @@ use crate::dashboard::notice::login_page;
 use crate::dashboard::removal::removal_page;
 use crate::dashboard::told::Told;
 use crate::dashboard::{
-    Search, conversation_page, form, overview_page, replaced, reply, turns, turns_page,
-    window_page,
+    Search, conversation_page, form, overview_page, replaced, reply, turns, turns_page, window_page,
 };
 use crate::report::{ReportError, TurnsWanted, Viewer};
 
@@ -49,7 +48,10 @@ impl Call<'_> {
             ["conversations.csv"] => {
                 let found = self.dashboard.reports.overview(viewer).await;
                 let table = found.map(|found| table(self.search().of(&found.conversations)));
-                self.download(table, ("text/csv; charset=utf-8", "ebbtide-conversations.csv"))
+                self.download(
+                    table,
+                    ("text/csv; charset=utf-8", "ebbtide-conversations.csv"),
+                )
             }
             ["strategy.svg"] => {
                 let draw = || self.dashboard.strategy.picture().into();

@@ -25,9 +25,7 @@ impl Call<'_> {
                 "The form is too long.",
             );
         }
-        let is_ours = dashboard
-            .sessions
-            .is_form(self.session, &self.sent("form"));
+        let is_ours = dashboard.sessions.is_form(self.session, &self.sent("form"));
         if !form::same_origin(&request.headers) || !is_ours {
             let why =
                 "This form is out of date, or another site sent it. Reload the page and try again.";

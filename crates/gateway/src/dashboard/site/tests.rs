@@ -283,7 +283,11 @@ fn the_list_and_the_turns_can_be_downloaded() {
     let site = site();
     let turns = format!("{ONE}/turns.jsonl");
     let cases = [
-        ("/ebbtide/conversations.csv", "text/csv", "ebbtide-conversations.csv"),
+        (
+            "/ebbtide/conversations.csv",
+            "text/csv",
+            "ebbtide-conversations.csv",
+        ),
         (
             &turns,
             "application/jsonl",
@@ -302,7 +306,10 @@ fn the_list_and_the_turns_can_be_downloaded() {
         let address = format!("/ebbtide/conversations.csv{query}");
         text(&site.get(&address, Some(Viewer::All))).lines().count() - 1
     };
-    assert_eq!((rows(""), rows("?state=ready"), rows("?find=session+2")), (3, 0, 1));
+    assert_eq!(
+        (rows(""), rows("?state=ready"), rows("?find=session+2")),
+        (3, 0, 1)
+    );
     let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
     assert_eq!(site.get(&turns, stranger).status(), StatusCode::NOT_FOUND);
 }
@@ -374,13 +381,25 @@ fn the_page_says_what_will_come_of_an_action() {
     let page = |query: &str| text(&site.get(&format!("{ONE}{query}"), Some(Viewer::All)));
     let said = page("?told=swap");
     let sentence = "Ordered: the summary goes in with the next request of this conversation.";
-    assert_eq!(part(&said, "class=\"told\" role=\"status\">", "</p>"), sentence);
+    assert_eq!(
+        part(&said, "class=\"told\" role=\"status\">", "</p>"),
+        sentence
+    );
     let pinned = page("?told=pinned");
     let (_, pins) = pinned.split_once("id=\"pins-title\"").unwrap();
     assert!(pins.contains("class=\"told\""), "beside the pins");
-    for unknown in ["", "?told=", "?told=none", "?told=%3Cb%3Ehello", "?told=Swap"] {
+    for unknown in [
+        "",
+        "?told=",
+        "?told=none",
+        "?told=%3Cb%3Ehello",
+        "?told=Swap",
+    ] {
         let page = page(unknown);
-        assert!(!page.contains("class=\"told\"") && !page.contains("hello"), "{unknown}");
+        assert!(
+            !page.contains("class=\"told\"") && !page.contains("hello"),
+            "{unknown}"
+        );
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::dashboard::Visit;
 use crate::report::{
-    DayReport, Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Regrets,
-    Replaced, RequestReport, Sample, Share, WindowAt,
+    DayReport, Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport,
+    Placed, Regrets, Replaced, RequestReport, Sample, Share, WindowAt,
 };
 
 /// Text that must not become markup.
