@@ -67,7 +67,9 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
     let sim = sim().await;
     let gateway = keeping(engine, &sim.url(), |_| {}).await;
     let url = gateway.url();
-
+    // The first request of a process waits for the vocabulary, too.
+    let first = body(&[json!({"role": "user", "content": "hello"})]);
+    ask(anthropic(&url, "/v1/messages", first)).await;
     let other = Other::holding(&file);
     let mut said = vec![Vec::new(); MANY];
     for round in 0..3 {
