@@ -480,10 +480,10 @@ def test_a_shortened_result_in_the_tail_hides_nothing(script: Script, saver: Any
         """Builds a part."""
         return lines_of(300)
 
-    def make() -> EbbtideMiddleware:
-        return EbbtideMiddleware(Engine(window=WINDOW, notes=False, shrink=200), max_tool_result=None)
+    def make(window: int) -> EbbtideMiddleware:
+        return EbbtideMiddleware(Engine(window=window, notes=False, shrink=200), max_tool_result=None)
 
-    agent = agent_of(script, saver, make(), tools=[build])
+    agent = agent_of(script, saver, make(WINDOW), tools=[build])
     script.answers = [call("build", "c0", part=0), "Built."]
     agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
     state = agent.get_state(config()).values
@@ -499,9 +499,11 @@ def test_a_shortened_result_in_the_tail_hides_nothing(script: Script, saver: Any
     seen = [m.id for m in script.seen[-1]]
     assert [m.id for m in state["messages"][covered:-1]] == seen[2:]
     before = script.seen[-1]
-    other = agent_of(script, saver, make(), tools=[build])
+    other = agent_of(script, saver, make(200_000), tools=[build])
     other.invoke(ask(turns), config())
-    assert texts(script.seen[-1])[: len(before)] == texts(before)
+    # The same messages; the engine of the other process may show the result whole.
+    assert [m.id for m in script.seen[-1]][: len(before)] == [m.id for m in before]
+    assert texts(script.seen[-1])[:2] == texts(before)[:2]
     assert len(script.seen[-1]) == len(before) + 2
 
 
@@ -512,7 +514,7 @@ def test_messages_that_no_summary_covers_are_never_hidden(script: Script, saver:
     agent = agent_of(script, saver, make(WINDOW))
     for number in range(TURNS):
         agent.invoke(ask(number), config())
-    assert len(script.seen[-1]) < TURNS and not agent.get_state(config()).values.get("_ebbtide")
+    assert len(script.seen[-1]) < 2 * TURNS - 2 and not agent.get_state(config()).values.get("_ebbtide")
     agent_of(script, saver, make(200_000)).invoke(ask(TURNS), config())
     assert len(script.seen[-1]) == 2 * TURNS + 2
 

@@ -395,10 +395,11 @@ async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     supervisor = CompactingSupervisor(chat_agent(script, saver), manager, token_limit=None)
     for number in range(6):
         await supervisor.ainvoke({"messages": [HumanMessage(words(number))]}, config())
+    said = (await supervisor.aget_state(config())).values["messages"]
     made = await supervisor.acompact(config())
     assert "violet parser" in made.messages[0].content and "coroutine" not in made.messages[0].content
     # A sync call within a running loop works, too.
-    assert "violet parser" in HistoryManager(summarizer=writer).compact_messages(ten())[0].content
+    assert "violet parser" in HistoryManager(summarizer=writer).compact_messages(said)[0].content
 
 
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
