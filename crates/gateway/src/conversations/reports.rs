@@ -308,20 +308,11 @@ impl Inner {
         Ok(read.await?)
     }
 
-    /// Reads the turns of a conversation from the store, the newest answer included.
-    async fn said(&self, found: &Found, id: ConversationId) -> Result<Vec<Turn>, ReportError> {
+    /// Reads the turns of a conversation from the store. The newest answer is among them once the next request
+    /// brings it.
+    async fn said(&self, found: &Found) -> Result<Vec<Turn>, ReportError> {
         let (said, is_live) = (found.path.clone(), found.shared.is_some());
-        let work = move |store: &dyn Store| {
-            let mut path = kept(store, &said, is_live)?;
-            // In memory are the turns of the newest request; its answer follows them.
-            if let Some(record) = store.conversation(id)?
-                && let Some((answer, asked)) = store.node(record.head)?
-                && path.last().is_some_and(|last| last.id() == asked)
-            {
-                path.push(answer);
-            }
-            Ok(path)
-        };
+        let work = move |store: &dyn Store| kept(store, &said, is_live);
         Ok(self.writer.read(found.tenant, work).await?)
     }
 

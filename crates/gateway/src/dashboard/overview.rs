@@ -1,6 +1,7 @@
 //! The page that lists the conversations, with their total cost.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use askama::Template;
 use context::figures;
@@ -37,22 +38,37 @@ struct Page<'a> {
     visit: &'a Visit,
     told: Option<&'static str>,
     strategy: &'a str,
-    search: &'a Search,
-    states: Vec<Choice>,
-    models: Vec<Choice>,
+    filter: Filter<'a>,
     tiles: Vec<Tile>,
-    days: Vec<Day<'a>>,
-    /// True if nothing is changed, so nothing is saved.
-    observes: bool,
+    spent: Spent<'a>,
     rows: Vec<Row>,
-    /// The shown rows, such as `1–100 of 230`.
-    range: String,
-    earlier: Option<usize>,
-    later: Option<usize>,
+    part: Part,
     /// The headings of the figures.
     headings: Vec<&'static str>,
     /// Set if the viewer has any conversation.
     any: bool,
+}
+
+/// What can be chosen from the list, and what is.
+struct Filter<'a> {
+    search: &'a Search,
+    states: Vec<Choice>,
+    models: Vec<Choice>,
+}
+
+/// What was spent by day and model.
+struct Spent<'a> {
+    days: Vec<Day<'a>>,
+    /// True if nothing is changed, so nothing is saved.
+    observes: bool,
+}
+
+/// The part of the list on one page.
+struct Part {
+    /// The shown rows, such as `1–100 of 230`.
+    range: String,
+    earlier: Option<usize>,
+    later: Option<usize>,
 }
 
 /// A figure of the totals.
@@ -133,34 +149,41 @@ impl<'a> Page<'a> {
             visit,
             told: None,
             strategy: &overview.strategy,
-            search,
-            states: Choice::states(search),
-            models: Choice::models(&overview.conversations, search),
+            filter: Filter {
+                search,
+                states: Choice::states(search),
+                models: Choice::models(&overview.conversations, search),
+            },
             tiles: tiles(overview),
-            days: overview.days.iter().take(DAYS).map(Day::of).collect(),
-            observes: overview.mode == "observe",
+            spent: Spent {
+                days: overview.days.iter().take(DAYS).map(Day::of).collect(),
+                observes: overview.mode == "observe",
+            },
             rows: tree
                 .iter()
                 .skip(from)
                 .take(ROWS)
                 .map(|(line, depth)| Row::of(line, *depth, &names, visit.now))
                 .collect(),
-            range: if tree.is_empty() {
-                String::new()
-            } else {
-                format!(
-                    "{}–{} of {}",
-                    from + 1,
-                    to,
-                    figures::count(tree.len() as u64)
-                )
-            },
-            earlier: (from > 0).then(|| from.saturating_sub(ROWS)),
-            later: (to < tree.len()).then_some(to),
+            part: Part::of(from..to, tree.len()),
             headings: tree.first().map_or_else(Vec::new, |(line, _)| {
                 figures_of(line).into_iter().map(|(name, _)| name).collect()
             }),
             any: !overview.conversations.is_empty(),
+        }
+    }
+}
+
+impl Part {
+    fn of(rows: Range<usize>, all: usize) -> Self {
+        let Range { start, end } = rows;
+        Self {
+            range: match all {
+                0 => String::new(),
+                all => format!("{}–{end} of {}", start + 1, figures::count(all as u64)),
+            },
+            earlier: (start > 0).then(|| start.saturating_sub(ROWS)),
+            later: (end < all).then_some(end),
         }
     }
 }

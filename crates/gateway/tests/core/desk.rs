@@ -118,9 +118,6 @@ async fn requests_are_noted_and_stay_over_a_restart() {
     let mut house = House::new(|_| {}).await;
     let mut agent = Agent::new("key-one");
     let of = id(agent.tell(&house, 0, 100).await.conversation());
-    let mut refused = agent.clone();
-    refused.fields = serde_json::json!({"max_tokens": 0});
-    assert_eq!(refused.say(&house, "Go on.").await.status, 400);
     agent.tell(&house, 1, 100).await;
     for restarts in [false, true] {
         if restarts {
@@ -130,8 +127,7 @@ async fn requests_are_noted_and_stay_over_a_restart() {
         let detail = core.detail(Viewer::All, of).await.expect("a report");
         let noted = detail.requests.iter();
         let noted: Vec<(u16, &str)> = noted.map(|it| (it.status, it.error.as_str())).collect();
-        let refusal = (400, "the provider refused it");
-        assert_eq!(noted, [(200, ""), refusal, (200, "")], "{restarts}");
+        assert_eq!(noted, [(200, ""), (200, "")], "{restarts}");
         let newest = &detail.requests[0];
         assert!(newest.tokens > Some(100) && newest.began <= Some(newest.ended));
         assert!(
@@ -168,10 +164,11 @@ async fn all_turns_can_be_read_and_say_what_the_model_sees() {
         };
         house.gateway.core().turns(Viewer::All, of, wanted)
     };
+    // The newest answer is among them once the next request brings it.
     let all = turns("").await.expect("the turns");
-    assert_eq!((all.all, all.turns.len()), (2 * said, 2 * said));
+    assert_eq!((all.all, all.turns.len()), (2 * said - 1, 2 * said - 1));
     assert_eq!(
-        (all.turns[0].seen, all.turns[2 * said - 1].seen),
+        (all.turns[0].seen, all.turns[2 * said - 2].seen),
         ("summarized", "shown")
     );
     let sizes: u64 = all.turns.iter().map(|turn| turn.tokens).sum();

@@ -375,7 +375,7 @@ async fn times_are_those_of_the_readers_zone() {
     let loaded = browser.load(&stage.url(ONE), Scheme::Light, 5_000).await;
     for shown in [
         "Times are in <span id=\"zone\">Asia/Tokyo</span>",
-        "data-exact=\"\" title=\"2026-01-02 11:59:05 Asia/Tokyo\">2026-01-02 11:59:05</time>",
+        "data-exact=\"\" title=\"2026-01-02 12:59:05 Asia/Tokyo\">2026-01-02 12:59:05</time>",
         "datetime=\"2026-01-02T03:00:05Z\" title=\"2026-01-02 12:00:05 Asia/Tokyo\">4 min ago",
     ] {
         assert!(loaded.dom.contains(shown), "{shown}: {}", loaded.dom);

@@ -19,7 +19,7 @@ impl Inner {
         wanted: TurnsWanted,
     ) -> Result<Turns, ReportError> {
         let found = self.find(asker, id).await?;
-        let path = self.said(&found, id).await?;
+        let path = self.said(&found).await?;
         let bytes = path.iter().map(Turn::readable_length).sum();
         let sight = Sight::of(&found, &path);
         let work = || Chosen::of(&path, &wanted);
