@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::client::Client;
-use crate::hops::Hop;
 use crate::measure::quantile;
 use crate::{Failed, bodies, hops};
 

@@ -27,14 +27,16 @@ async fn prepared(house: &House, agent: &mut Agent) -> (ConversationId, MarkId) 
         .await
         .expect("an order");
     agent.tell(house, 9, 100).await;
-    for _ in 0..200 {
+    let mut looks = 0;
+    loop {
         let detail = core.detail(Viewer::All, id).await.expect("a report");
         if let Some(mark) = detail.marks.iter().find(|mark| mark.state == "ready") {
             return (id, MarkId::parse(&mark.id).expect("a mark"));
         }
+        assert!(looks < 200, "no summary was made");
+        looks += 1;
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    panic!("no summary was made");
 }
 
 const EDITED: &str = "The user goes on with the files in src.\nNothing was decided.";

@@ -228,7 +228,7 @@ impl Reports for Lively {
             line: self.line(1, None),
             all: 60,
             turns: (wanted.from..wanted.from + 6).map(said).collect(),
-            found: (!wanted.find.is_empty()).then(|| Matches {
+            found: (!wanted.find.is_empty()).then_some(Matches {
                 places: 21,
                 turns: 6,
                 searched: 0..60,

@@ -234,6 +234,49 @@ async fn a_conversation_over_a_boundary() {
         .await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
 
+    reads_and_downloads(&talk, &one).await;
+
+    let unknown = talk.sign_in("another key").await;
+    assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
+    talk.key = "another key";
+    talk.said.clear();
+    talk.say("Hello.".to_owned()).await;
+    let (owner, other) = (
+        talk.signed_in("key-of-a-test").await,
+        talk.signed_in("another key").await,
+    );
+    assert!(
+        talk.page("/ebbtide/", &owner)
+            .await
+            .text
+            .contains("the talk of key-of-a-test")
+    );
+    assert!(
+        !talk
+            .page("/ebbtide/", &other)
+            .await
+            .text
+            .contains("the talk of key-of-a-test")
+    );
+    assert_eq!(talk.page(&one, &other).await.status, StatusCode::NOT_FOUND);
+
+    if let Some(browser) = Browser::find() {
+        let loaded = browser
+            .load(
+                &format!("{}{one}", talk.gateway.url()),
+                Scheme::Light,
+                3_000,
+            )
+            .await;
+        assert_eq!(loaded.console, Vec::<String>::new());
+        assert!(loaded.dom.contains("<span>live</span>") && loaded.dom.contains(PIN));
+    }
+
+    deletes(&talk, &one, (&owner, &other)).await;
+}
+
+/// All turns can be read, searched and downloaded, and the list too.
+async fn reads_and_downloads(talk: &Talk, one: &str) {
     let read = talk.page(&format!("{one}/turns"), "").await;
     assert!(
         read.text.contains("the model sees a summary instead"),
@@ -261,56 +304,22 @@ async fn a_conversation_over_a_boundary() {
         "{}",
         table.text
     );
+}
 
-    let unknown = talk.sign_in("another key").await;
-    assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
-    talk.key = "another key";
-    talk.said.clear();
-    talk.say("Hello.".to_owned()).await;
-    let (owner, other) = (
-        talk.signed_in("key-of-a-test").await,
-        talk.signed_in("another key").await,
-    );
-    assert!(
-        talk.page("/ebbtide/", &owner)
-            .await
-            .text
-            .contains("the talk of key-of-a-test")
-    );
-    assert!(
-        !talk
-            .page("/ebbtide/", &other)
-            .await
-            .text
-            .contains("the talk of key-of-a-test")
-    );
-    assert_eq!(talk.page(&one, &other).await.status, StatusCode::NOT_FOUND);
-
-    let ask = talk.page(&format!("{one}/delete"), &owner).await;
+/// The owner of a conversation deletes it; another viewer cannot.
+async fn deletes(talk: &Talk, one: &str, (owner, other): (&str, &str)) {
+    let ask = talk.page(&format!("{one}/delete"), owner).await;
     let token = between(&ask.text, "name=\"form\" value=\"", "\"");
     let delete = format!("{one}/delete");
-    let foreign = talk.form(&delete, &other, &[("form", token)]).await;
+    let foreign = talk.form(&delete, other, &[("form", token)]).await;
     assert_eq!(
         foreign.status,
         StatusCode::FORBIDDEN,
         "another session's token"
     );
-
-    if let Some(browser) = Browser::find() {
-        let loaded = browser
-            .load(
-                &format!("{}{one}", talk.gateway.url()),
-                Scheme::Light,
-                3_000,
-            )
-            .await;
-        assert_eq!(loaded.console, Vec::<String>::new());
-        assert!(loaded.dom.contains("<span>live</span>") && loaded.dom.contains(PIN));
-    }
-
-    let done = talk.form(&delete, &owner, &[("form", token)]).await;
+    let done = talk.form(&delete, owner, &[("form", token)]).await;
     assert_eq!(done.location, "/ebbtide/?told=deleted", "{}", done.text);
-    assert_eq!(talk.page(&one, "").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(talk.page(one, "").await.status, StatusCode::NOT_FOUND);
     let left = talk.page("/ebbtide/?told=deleted", "").await.text;
     assert!(
         left.contains("The conversation is deleted.") && left.contains("the talk of another key")
