@@ -4,6 +4,7 @@
 //! before it begins, and fails if something was lost, invalid, silent or late.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -12,19 +13,24 @@ use crate::command::{self, cargo, say};
 /// One storm.
 struct Storm {
     name: &'static str,
-    /// The command's words; `{seconds}` and `{seed}` stand for numbers.
+    /// The words of the cargo command. With `--package`, the dependencies would get other features, and half of
+    /// them would compile once more.
     line: &'static str,
+    /// The example that the command builds, which is run then.
+    example: Option<&'static str>,
 }
 
 /// All storms. They share the time.
 const STORMS: [Storm; 2] = [
     Storm {
         name: "gateway",
-        line: "test --quiet --locked -p ebbtide-gateway --test storm -- tests::storm --exact --nocapture",
+        line: "test --quiet --locked --workspace --test storm -- tests::storm --exact --nocapture",
+        example: None,
     },
     Storm {
         name: "plumb",
-        line: "run --quiet --locked -p ebbtide-driver --example storm -- --seconds {seconds} --seed {seed}",
+        line: "build --quiet --locked --workspace --example storm",
+        example: Some("target/debug/examples/storm"),
     },
 ];
 
@@ -34,12 +40,18 @@ pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let each = seconds.div_ceil(STORMS.len() as u64);
     for storm in STORMS {
         say(&format!("{}: {each} s from seed {seed}", storm.name));
-        let line = storm.line.replace("{seconds}", &each.to_string());
-        let mut command = cargo(&line.replace("{seed}", &seed.to_string()), root);
+        let mut command = cargo(storm.line, root);
         command.env("EBBTIDE_STORM_SECONDS", each.to_string());
         command.env("EBBTIDE_STORM_SEED", seed.to_string());
-        command::run(command)
-            .with_context(|| format!("the storm of {} (the seed stands above)", storm.name))?;
+        let ran = command::run(command).and_then(|()| match storm.example {
+            Some(example) => {
+                let mut example = Command::new(root.join(example));
+                example.args(["--seconds", &each.to_string(), "--seed", &seed.to_string()]);
+                command::run(example)
+            }
+            None => Ok(()),
+        });
+        ran.with_context(|| format!("the storm of {} (the seed stands above)", storm.name))?;
     }
     Ok(())
 }

@@ -57,7 +57,8 @@ mod tests {
     fn check(find: &str, text: &str, expected: &[&str]) {
         let needle = Needle::of(find).expect("something to find");
         let places = needle.places(text);
-        let found: Vec<&str> = places.iter().map(|place| &text[place.clone()]).collect();
+        let found = places.into_iter().map(|place| text.get(place));
+        let found: Vec<&str> = found.map(Option::unwrap_or_default).collect();
         assert_eq!(found, expected);
         assert_eq!(needle.count(text), expected.len());
     }

@@ -225,15 +225,7 @@ async fn a_conversation_over_a_boundary() {
     );
     assert!(talk.page(&one, "").await.text.contains(PIN));
     assert!(talk.say("Go on.".to_owned()).await.contains("pinned"));
-    let forged = talk
-        .form(
-            &format!("{one}/pins"),
-            "",
-            &[("form", "0"), ("text", "forged")],
-        )
-        .await;
-    assert_eq!(forged.status, StatusCode::FORBIDDEN);
-
+    refuses_a_forged_form(&talk, &one).await;
     reads_and_downloads(&talk, &one).await;
 
     let unknown = talk.sign_in("another key").await;
@@ -273,6 +265,18 @@ async fn a_conversation_over_a_boundary() {
     }
 
     deletes(&talk, &one, (&owner, &other)).await;
+}
+
+/// A form without the session's token changes nothing.
+async fn refuses_a_forged_form(talk: &Talk, one: &str) {
+    let forged = talk
+        .form(
+            &format!("{one}/pins"),
+            "",
+            &[("form", "0"), ("text", "forged")],
+        )
+        .await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
 }
 
 /// All turns can be read, searched and downloaded, and the list too.

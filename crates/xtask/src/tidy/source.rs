@@ -19,7 +19,7 @@ const WRITES_OUT: [&str; 8] = [
     "crates/plumb/src/diagnostic/json.rs",
     "crates/plumb/src/machine/state",
     "crates/lab/",
-    "crates/gateway/src/report.rs",
+    "crates/gateway/src/report",
     "crates/gateway/src/server/",
     "crates/cli/",
     "crates/xtask/",

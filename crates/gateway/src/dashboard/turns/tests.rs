@@ -7,7 +7,11 @@ use crate::report::{Matches, Needle, Said, Turns};
 fn said(index: usize, seen: &'static str, text: &str) -> Said {
     Said {
         index,
-        role: if index % 2 == 0 { "user" } else { "assistant" },
+        role: if index.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        },
         at: Some("2026-01-02T03:00:05Z".to_owned()),
         tokens: 12,
         seen,
