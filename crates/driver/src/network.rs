@@ -237,6 +237,10 @@ impl Network {
 
     async fn next_until(&mut self, done: fn(&Self) -> bool) -> Option<Report> {
         loop {
+            // Before anything moves: a loop would report more with each call than is taken.
+            if let Some(report) = self.reports.pop_front() {
+                return Some(report);
+            }
             let moved = self.settle();
             if let Some(report) = self.reports.pop_front() {
                 return Some(report);

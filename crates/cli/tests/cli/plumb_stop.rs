@@ -74,6 +74,13 @@ impl Running {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+
+    /// The memory that it holds, in KiB, where the system tells.
+    fn resident(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    }
 }
 
 #[track_caller]
@@ -189,8 +196,11 @@ let main : !string -> !string = plumb(input, output) {
   spawn compact(ctrl_out=ctrl_out, telemetry=telem, ctrl_in=ctrl)
 }";
 
+/// The most by which the memory of a loop may grow while it is watched, in KiB.
+const GROWTH: u64 = 32 << 10;
+
 #[test]
-fn a_loop_of_commands_is_stopped() {
+fn a_loop_of_commands_is_stopped_and_takes_no_more_memory() {
     for (text, signal) in [COMMANDS, RECOVERY]
         .into_iter()
         .flat_map(|text| SIGNALS.map(|signal| (text, signal)))
@@ -201,7 +211,14 @@ fn a_loop_of_commands_is_stopped() {
         let mut log = running.stderr();
         running.say("I need a rest.");
         assert_eq!(log.by_ref().take(2_000).count(), 2_000);
+        let before = running.resident();
         let log = drained(log);
+        let mut pause = Command::new("sleep");
+        assert!(pause.arg("2").status().expect("sleep").success());
+        let after = running.resident();
+        if let (Some(before), Some(after)) = (before, after) {
+            assert!(after < before + GROWTH, "{before} KiB, {after} KiB");
+        }
         assert_eq!(running.interrupted(signal), Some(1));
         assert!(log.join().expect("it reads") > 0);
         reads.join().expect("it reads");
