@@ -42,6 +42,10 @@ enum Role {
     Leave(&'static str),
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a clone below this one would find its settings of cargo"
+)]
 pub fn run(root: &Path) -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join(format!("ebbtide-stranger-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
@@ -209,7 +213,8 @@ impl Stranger {
             Some(format!("http://{address}"))
         });
         // Else the server would wait for somebody to read what it prints.
-        std::thread::spawn(move || lines.for_each(drop));
+        let drain = std::thread::Builder::new().name("drain".to_owned());
+        drain.spawn(move || lines.for_each(drop))?;
         url.with_context(|| format!("`{line}` printed no address"))
     }
 }
