@@ -211,7 +211,7 @@ impl Conversations {
     }
 
     /// Ends what is under way: no new preparation begins, and everything is stored when this returns, unless
-    /// another process holds the store. That is waited for no longer than [`GRACE`], and told.
+    /// another process holds the store. That is waited for a few seconds, and told.
     pub async fn close(&self) {
         let jobs = &self.inner.jobs;
         jobs.cancel.cancel();

@@ -165,15 +165,16 @@ fn where_it_is_defined() {
 
 #[test]
 fn a_process_that_is_kept_is_used_there() {
-    let text = body("again ; keep(judge) ; project(1).topic ; output");
-    let checked = super::super::check("test.plumb", &text, &BuiltIn);
+    let text = "let inc : !int -> !int = map(value + 1)
+let main : !int -> !int = plumb(input, output) { input ; keep(inc) ; project(1) ; output }";
+    let checked = super::super::check("test.plumb", text, &BuiltIn);
     assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
-    let start = text.find("judge)").expect("it is there");
+    let start = text.find("inc)").expect("it is there");
     let found = checked.name_at(u32::try_from(start).expect("short"));
     let found = found.expect("it is a name");
     assert_eq!(found.span.start as usize, start);
     let defined = found.definition.expect("it is defined").start as usize;
-    assert_eq!(defined, text.find("judge : ").expect("it is there"));
+    assert_eq!(defined, text.find("inc :").expect("it is there"));
 }
 
 fn body(statement: &str) -> String {
