@@ -162,6 +162,7 @@ impl Vessel {
     }
 
     /// Looks for what is old, as `ebbtide purge` would; nothing is.
+    #[expect(clippy::disallowed_methods, reason = "another program")]
     pub fn purge(&self) -> thread::JoinHandle<()> {
         let store = self.store.clone();
         thread::spawn(move || {
