@@ -46,7 +46,7 @@ pub enum Input<'a, 'r> {
     Rescue(&'a Incoming<'r>, &'a mut Flight, &'a mut Rescue),
     /// The provider answered a request. `None`: the answer could not be read.
     Answered(&'a Flight, Option<&'a Reply>, &'a Proof),
-    /// What became of a request, for its journal.
+    /// The outcome of a request, for its journal.
     Served(Served),
     /// A request has ended: answered, refused, cut, or its client went away.
     Landed(&'a Flight),

@@ -343,7 +343,7 @@ impl Journal {
         self.sent.iter()
     }
 
-    /// What became of the newest requests, oldest first.
+    /// The outcomes of the newest requests, oldest first.
     pub fn outcomes(&self) -> impl DoubleEndedIterator<Item = &Served> {
         self.served.iter()
     }

@@ -90,7 +90,7 @@ struct Inner {
     calls: calls::Calls,
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
-    /// What was spent.
+    /// The cost by day and model, since the start.
     spending: spending::Spending,
     /// Providers without compaction.
     unknowing: unknowing::Unknowing,

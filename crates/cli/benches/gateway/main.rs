@@ -26,7 +26,7 @@ mod streams;
 
 use std::process::ExitCode;
 
-/// What is measured, each part by its name.
+/// The names of the parts.
 const PARTS: [&str; 5] = ["overhead", "streams", "boundary", "many", "purge"];
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;

@@ -123,7 +123,7 @@ fn what_is_under_way_is_abandoned_and_counted() {
     }
 }
 
-/// What it says goes back to it for ever.
+/// Each answer is the agent's next input, without end.
 const CIRCLE: &str = "let bot : !string -> !string = agent { provider: \"eliza\", max_messages: 2 }
 let main : !string -> !string = plumb(input, output) {
   let said : !string = channel

@@ -143,7 +143,7 @@ fn a_damaged_store_is_told_of_and_requests_pass() {
     sim.end();
 }
 
-/// What is no store of this version was named by mistake.
+/// A file that is not a store of this version was named by mistake.
 #[test]
 fn another_file_is_refused_and_a_folder_without_a_store_is_not() {
     let folder = tempfile::tempdir().expect("a folder");

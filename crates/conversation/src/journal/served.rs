@@ -1,4 +1,4 @@
-//! What became of a request: what was done to it, and how it was answered.
+//! The outcome of a request: what the gateway did to it, and how it was answered.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub struct Served {
     pub at: u32,
     /// Tokens of the view; `None` if they were not counted.
     pub tokens: Option<u32>,
-    /// What was done to it.
+    /// The gateway's actions on the request.
     pub did: Deeds,
     /// The status of the answer.
     pub status: u16,
@@ -31,7 +31,7 @@ pub struct Served {
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was passed on whole.
+    /// The answer was passed on whole.
     Whole,
     /// The provider broke it off.
     BrokenOff,

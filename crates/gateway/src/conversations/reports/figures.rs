@@ -137,7 +137,7 @@ pub(super) fn requests(journal: &Journal, line: &Line) -> Vec<RequestReport> {
     journal.outcomes().rev().map(report).collect()
 }
 
-/// What went wrong with a request; empty if nothing did.
+/// The error of a request; empty without one.
 fn trouble(served: &Served) -> String {
     let number = format!("E{:04}", served.fault);
     let ours = error::CODES.iter().find(|it| it.code.as_str() == number);

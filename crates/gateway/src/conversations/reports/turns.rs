@@ -46,7 +46,7 @@ impl Inner {
     }
 }
 
-/// What of the turns the model sees.
+/// The turns that the model sees.
 struct Sight {
     /// The turns in front that are not shown.
     hidden: usize,
