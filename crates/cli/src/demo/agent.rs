@@ -171,10 +171,11 @@ impl<'a> Agent<'a> {
             _ => None,
         });
         let text = texts.collect::<Vec<_>>().join("\n");
-        self.messages = vec![user(&json!(format!(
-            "The conversation no longer fits the context window. This is its summary:\n\n{text}\n\n\
-             Continue where it ends."
-        )))];
+        // The summary is the model's own message: in the newest one, its headings would ask for another.
+        let told = "The conversation no longer fits the context window. Summarize it.";
+        let summary = json!({ "role": "assistant", "content": text }).to_string();
+        let go_on = user(&json!("Continue where the summary ends."));
+        self.messages = vec![user(&json!(told)), summary, go_on];
         Ok(())
     }
 
