@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use wire::api::{Reply, Stop};
 
 use crate::batch::Batch;
-use crate::bill::{self, Alone, Bill};
+use crate::bill::{self, Bill, Client};
 use crate::commons::Found;
 use crate::conversation::Conversation;
 use crate::effect::{Effect, Lesson, Notice, Stored, Summary, Unmade};
 use crate::flight::Flight;
-use crate::homunculus::{Event, Extent, Preparation};
+use crate::homunculus::{CacheState, Event, Extent, Preparation};
 use crate::journal::Happened;
 use crate::ledger::{self, Beside};
 use crate::proof::Proof;
@@ -87,14 +87,16 @@ impl Conversation {
     }
 
     fn account(&mut self, flight: &Flight, reply: &Reply, now: Timestamp) -> Vec<Effect> {
-        let supervisor = &self.supervisor;
-        let caches = !self.breakpoints.are_ours();
-        let alone = Alone::new(
-            supervisor.machine.limits(),
-            supervisor.overhead_tokens,
-            caches,
-        );
-        let mut bill = Bill::of(flight, reply, &alone);
+        let limits = self.supervisor.machine.limits();
+        let idle = flight.after.map(|seen| now.duration_since(seen));
+        let client = Client {
+            hard: limits.hard_tokens(),
+            summary: self.alone.summary.unwrap_or(limits.summary),
+            beside: self.supervisor.overhead_tokens,
+            caches: !self.breakpoints.are_ours(),
+            warm: idle.is_some_and(|idle| limits.prices.cache_after(idle) == CacheState::Warm),
+        };
+        let mut bill = Bill::of(flight, reply, &client, &mut self.alone);
         if !self.terms.is_on() {
             // What was sent is what the client would have sent without the gateway.
             bill.cost_without = bill.cost;
@@ -151,6 +153,7 @@ impl Conversation {
         for spent in &summary.spent {
             bill::add_summary(&mut self.record.totals, spent);
             self.tell_outside(Notice::Spent(spent.cost));
+            self.alone.summary = Some(spent.used.output);
         }
         for (route, code) in &summary.fallen {
             let happened = Happened::Fell(*route, code.clone());

@@ -2,11 +2,10 @@
 //!
 //! Without it the conversation would have been sent whole while it fits the window; at the hard threshold
 //! its client would have stopped, had the same model write a summary of all of it, and gone on with that
-//! alone. With `U` tokens said so far (instructions and tools included), a hard threshold of `H` and `S`
-//! tokens of instructions, tools and summary, there would have been `n = 0` summaries where `U < H`, else
-//! `n = 1 + ⌊(U − H) / (H − S)⌋`, and the view would have had `U − n (H − S)` tokens.
+//! alone. [`Alone`] follows the view of such a client from request to request: it grows as ours grows, and
+//! falls to instructions, tools and a summary of the size of ours where it reaches the threshold.
 
-use crate::homunculus::{Limits, Reported};
+use crate::homunculus::{Extent, Reported};
 use context::Tokens;
 use history::Totals;
 use tokens::{Consumption, Price};
@@ -37,8 +36,8 @@ impl Bill {
         }
     }
 
-    /// The bill for an answer.
-    pub(crate) fn of(flight: &Flight, reply: &Reply, alone: &Alone) -> Self {
+    /// The bill for an answer of which `alone` has the last request.
+    pub(crate) fn of(flight: &Flight, reply: &Reply, client: &Client, alone: &mut Alone) -> Self {
         let used = consumption(&reply.usage.billed());
         let price = &flight.asked.model.price;
         let cost = price.cost(&used).get();
@@ -49,16 +48,13 @@ impl Bill {
             .map(|pass| pass.counts)
             .next();
         let input = message.unwrap_or(reply.usage.counts).all_input();
-        let is_whole = flight.shown == crate::homunculus::Extent::default();
-        let before = flight
-            .before
-            .map_or(Tokens::ZERO, |sent| Tokens::new(u64::from(sent.unchanged)));
-        let cost_without = if is_whole && alone.caches && alone.summaries(flight.unchanged) == 0 {
-            cost
-        } else {
-            let alike = if alone.caches { used } else { uncached(&used) };
-            alone.cost(price, &alike, flight.unchanged, before)
+        let request = Request {
+            input,
+            shown: flight.shown,
+            said: flight.unchanged,
+            used,
         };
+        let cost_without = alone.follow(&request, client, price, cost);
         Self {
             used,
             input,
@@ -98,79 +94,123 @@ pub struct Spent {
     pub cost: f64,
 }
 
-/// A client that has no gateway before it, and summarises for itself.
+/// An answered request, of which a client without a gateway would have sent another view.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Alone {
+struct Request {
+    /// The size of the view as the provider counted it.
+    input: Tokens,
+    /// The extent of the view.
+    shown: Extent,
+    /// The size of the conversation as it was said, by our count.
+    said: Tokens,
+    /// What the answer used.
+    used: Consumption,
+}
+
+/// What a client without a gateway would have done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
     /// The size at which it stops to summarise.
-    hard: Tokens,
+    pub hard: Tokens,
     /// The size of a summary.
-    summary: Tokens,
-    /// Instructions, tools and the summary: what is left of a view.
-    rest: Tokens,
+    pub summary: Tokens,
+    /// Instructions and tools.
+    pub beside: Tokens,
     /// False for a client that sets no breakpoints where only breakpoints fill the cache.
-    caches: bool,
+    pub caches: bool,
+    /// True if the provider's cache would still have held the request before this one.
+    pub warm: bool,
+}
+
+impl Client {
+    /// What is left of a view after a summary.
+    fn rest(&self) -> Tokens {
+        self.beside + self.summary
+    }
+}
+
+/// The view of a client that has no gateway before it and summarises for itself, as of the last request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alone {
+    /// The size of the last summary that a model wrote for us: its client's would be of this size.
+    pub summary: Option<Tokens>,
+    /// Its view, and the request that the view was of.
+    last: Option<(Tokens, Request)>,
 }
 
 impl Alone {
-    /// A client under these limits, with `beside` tokens of instructions and tools.
-    pub(crate) fn new(limits: &Limits, beside: Tokens, caches: bool) -> Self {
-        Self {
-            caches,
-            hard: limits.hard_tokens(),
-            summary: limits.summary,
-            rest: beside + limits.summary,
-        }
-    }
-
-    /// The tokens that each summary frees. A summary that frees nothing is not made.
-    fn freed(&self) -> Tokens {
-        self.hard.saturating_sub(self.rest)
-    }
-
-    /// The number of summaries that a conversation of this size would have needed.
-    fn summaries(&self, said: Tokens) -> u64 {
-        let freed = self.freed().get();
-        if said < self.hard || freed == 0 {
-            return 0;
-        }
-        1 + said.saturating_sub(self.hard).get() / freed
-    }
-
-    /// The view that there would have been.
-    fn view(&self, said: Tokens) -> Tokens {
-        let gone = self.summaries(said).saturating_mul(self.freed().get());
-        said.saturating_sub(Tokens::new(gone))
-    }
-
-    /// The cost of a request in a conversation of `said` tokens whose previous request was sent at
-    /// `before` tokens.
-    fn cost(&self, price: &Price, used: &Consumption, said: Tokens, before: Tokens) -> f64 {
-        let (view, shown) = (self.view(said), self.view(before));
-        if self.summaries(said) <= self.summaries(before) {
-            return unchanged(price, used, view, shown);
-        }
-        // First the summary, of all that was shown; then nothing of the messages is in the cache.
-        let asked = Consumption {
-            output: self.summary,
-            ..*used
+    /// Takes in the next request, which cost `cost`, and returns what it would have cost this client.
+    fn follow(&mut self, request: &Request, client: &Client, price: &Price, cost: f64) -> f64 {
+        let (view, reads) = match &self.last {
+            Some((before, last)) => {
+                // A swap of ours misses the cache, as this client would not have done.
+                let hit = if last.shown == request.shown {
+                    request.used.cache_read > Tokens::ZERO
+                } else {
+                    client.warm
+                };
+                let read = if hit { *before } else { Tokens::ZERO };
+                (*before + request.grown(last), read)
+            }
+            None => request.alone(client),
         };
-        let beside = self.rest.saturating_sub(self.summary);
-        unchanged(price, &asked, shown, shown) + unchanged(price, used, view, beside)
+        let used = if client.caches {
+            request.used
+        } else {
+            uncached(&request.used)
+        };
+        let is_full = view >= client.hard && client.rest() < client.hard;
+        let (view, without) = if is_full {
+            // First the summary, of all that was shown; then nothing of the messages is in the cache.
+            let asked = Consumption {
+                output: client.summary,
+                ..used
+            };
+            let next = priced(price, &used, client.rest(), client.beside);
+            (client.rest(), priced(price, &asked, view, reads) + next)
+        } else if client.caches && request.shown == Extent::default() && view == request.input {
+            (view, cost)
+        } else {
+            (view, priced(price, &used, view, reads))
+        };
+        self.last = Some((view, *request));
+        without
     }
 }
 
-/// The cost of sending the whole conversation where this request used so much. The first `before`
-/// tokens would have come from the cache if this request read from it or wrote to it; the rest
-/// would have been paid for like the rest of this request.
-fn unchanged(price: &Price, used: &Consumption, whole: Tokens, before: Tokens) -> f64 {
-    let cached = used.cache_read > Tokens::ZERO;
+impl Request {
+    /// The tokens that it brought since the last one.
+    fn grown(&self, last: &Self) -> Tokens {
+        let said = self.said.saturating_sub(last.said);
+        if self.shown == last.shown {
+            // The provider counts better than we do, but not what we left out.
+            self.input.saturating_sub(last.input)
+        } else {
+            said
+        }
+    }
+
+    /// The view of a client whose earlier requests are not known, and what of it comes from the cache: it
+    /// summarised whenever it was full.
+    fn alone(&self, client: &Client) -> (Tokens, Tokens) {
+        let over = self.said.saturating_sub(client.rest()).get();
+        let freed = client.hard.saturating_sub(client.rest()).get();
+        let view = match over.checked_rem(freed) {
+            Some(left) if self.shown != Extent::default() => client.rest() + Tokens::new(left),
+            _ => self.input,
+        };
+        let read = self.used.cache_read.as_f64() / self.input.as_f64().max(1.0);
+        (view, view.scaled(read))
+    }
+}
+
+/// The cost of a view of which `read` tokens come from the cache and the rest is paid for like the rest of the
+/// request that used so much.
+fn priced(price: &Price, used: &Consumption, view: Tokens, read: Tokens) -> f64 {
     let written = used.cache_write + used.cache_write_long;
-    let read = if cached {
-        before.min(whole)
-    } else {
-        Tokens::ZERO
-    };
-    let rest = whole.saturating_sub(read);
+    let caches = used.cache_read + written > Tokens::ZERO;
+    let read = if caches { read.min(view) } else { Tokens::ZERO };
+    let rest = view.saturating_sub(read);
     let mut without = Consumption {
         cache_read: read,
         output: used.output,
@@ -216,96 +256,4 @@ fn micros(usd: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use context::Tokens;
-    use tokens::{Basis, Consumption, Price};
-
-    use super::{Alone, uncached, unchanged};
-
-    const PRICE: Price = Price {
-        input: 5.0,
-        output: 25.0,
-        cache_read: 0.5,
-        cache_write: 6.25,
-        cache_write_long: 10.0,
-        long_context: None,
-        basis: Basis::Documented,
-    };
-
-    fn check(used: [u64; 3], whole: u64, before: u64, dollars: f64) {
-        let [fresh, cache_read, cache_write] = used.map(Tokens::new);
-        let used = Consumption {
-            fresh,
-            cache_read,
-            cache_write,
-            ..Consumption::default()
-        };
-        let cost = unchanged(&PRICE, &used, Tokens::new(whole), Tokens::new(before));
-        assert!((cost - dollars).abs() < 1e-9, "{cost} instead of {dollars}");
-    }
-
-    #[test]
-    fn the_cache_would_have_been_as_warm_or_as_cold() {
-        // 100,000 read at 0.5 and 10,000 written at 6.25, a million each.
-        check([0, 20_000, 10_000], 110_000, 100_000, 0.05 + 0.0625);
-        check([0, 0, 10_000], 110_000, 100_000, 0.6875);
-        check([10_000, 0, 0], 110_000, 100_000, 0.55);
-    }
-
-    #[test]
-    fn without_breakpoints_all_would_have_been_fresh() {
-        let used = Consumption {
-            fresh: Tokens::new(1_000),
-            cache_read: Tokens::new(90_000),
-            cache_write: Tokens::new(9_000),
-            ..Consumption::default()
-        };
-        let used = uncached(&used);
-        let whole = Tokens::new(100_000);
-        let cost = unchanged(&PRICE, &used, whole, Tokens::new(90_000));
-        assert!((cost - 0.5).abs() < 1e-9, "{cost}");
-    }
-
-    fn alone() -> Alone {
-        Alone {
-            hard: Tokens::new(85_000),
-            summary: Tokens::new(5_000),
-            rest: Tokens::new(15_000),
-            caches: true,
-        }
-    }
-
-    #[test]
-    fn without_the_gateway_the_client_summarises_at_the_hard_threshold() {
-        let at = |said| {
-            let said = Tokens::new(said);
-            (alone().summaries(said), alone().view(said).get())
-        };
-        assert_eq!(at(84_999), (0, 84_999));
-        assert_eq!(at(85_000), (1, 15_000));
-        assert_eq!(at(154_999), (1, 84_999));
-        assert_eq!(at(155_000), (2, 15_000));
-        assert_eq!(at(1_000_000).0, 14);
-    }
-
-    #[test]
-    fn its_summaries_are_paid_for() {
-        let used = Consumption {
-            cache_read: Tokens::new(20_000),
-            cache_write: Tokens::new(2_000),
-            ..Consumption::default()
-        };
-        let cost = |said, before| {
-            let (said, before) = (Tokens::new(said), Tokens::new(before));
-            alone().cost(&PRICE, &used, said, before)
-        };
-        // 80,000 read at 0.5 and 2,000 written at 6.25, a million each.
-        assert!((cost(82_000, 80_000) - (0.04 + 0.0125)).abs() < 1e-9);
-        // The same again in the second round, of a view of 40,000.
-        assert!((cost(112_000, 110_000) - (0.02 + 0.0125)).abs() < 1e-9);
-        // A summary: 84,000 read and 5,000 written by the model; then 10,000 read and 6,000 written.
-        let summary = 0.042 + 0.125;
-        let next = 0.005 + 0.0375;
-        assert!((cost(86_000, 84_000) - (summary + next)).abs() < 1e-9);
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ use tokens::{Capability, Model, ModelCounter};
 use wire::api::Dialect;
 
 use crate::adaptive::Adaptive;
+use crate::bill::Alone;
 use crate::breakpoints::Breakpoints;
 use crate::decoration::Decorations;
 use crate::effect::{Effect, Notice, Order};
@@ -116,6 +117,8 @@ pub struct Conversation {
     pub(crate) is_overlay_unkept: bool,
     pub(crate) flights: Flights,
     pub(crate) breakpoints: Breakpoints,
+    /// Its view without the gateway.
+    pub(crate) alone: Alone,
     pub(crate) journal: Journal,
     /// Effects that came up on the way to an answer.
     pub(crate) outbox: Vec<Effect>,

@@ -71,12 +71,12 @@ async fn played(plan: &Plan) -> Result<(Report, Servers), Failure> {
     run(plan, &clock(), &mut screen).await
 }
 
-/// The cost that the dashboard shows.
-async fn shown(servers: &Servers) -> f64 {
+/// What the dashboard shows as the cost, and as the estimated cost without the gateway.
+async fn shown(servers: &Servers) -> [f64; 2] {
     let url = format!("{}/ebbtide/api/overview", servers.url());
     let answer = ask(&url, Some(KEY)).await.expect("it answers");
     let overview: Value = serde_json::from_slice(&answer).expect("JSON");
-    overview["totals"]["cost"].as_f64().expect("a cost")
+    ["cost", "cost_without"].map(|name| overview["totals"][name].as_f64().expect("a cost"))
 }
 
 /// Plays it over this route, under this strategy, and checks what must hold on any.
@@ -88,12 +88,19 @@ async fn check(route: RouteChoice, strategy: &str) {
         ..plan(folder.path())
     };
     let (report, servers) = played(&plan).await.expect("it plays");
-    let cost = shown(&servers).await;
+    let [cost, cost_without] = shown(&servers).await;
     servers.shutdown().await;
     let (with, without) = (&report.with, &report.without);
     assert!(
         (cost / with.used.cost - 1.0).abs() < 0.01,
         "{cost}: {report:#?}"
+    );
+    // The estimate, against the account of the same tasks without the gateway.
+    let own = without.boundaries;
+    assert_eq!(without.requests, with.requests + own, "{report:#?}");
+    assert!(
+        (cost_without / without.used.cost - 1.0).abs() < 0.05,
+        "{cost_without}: {report:#?}"
     );
     for side in [with, without] {
         assert!(side.boundaries >= 2, "{report:#?}");
