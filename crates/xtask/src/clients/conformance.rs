@@ -1,4 +1,4 @@
-//! `cargo xtask clients --conformance`: the server scenarios of the MCP conformance suite against a gateway.
+//! `cargo xtask clients --conformance`: the MCP conformance suite against a gateway, whole and by revision.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,19 @@ use crate::command::{self, program, say};
 
 /// The first version that knows the revision 2026-07-28.
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-/// The scenarios that do not apply.
-const BASELINE: &str = "clients/mcp-baseline.yml";
+/// What the suite is asked to run, and its scenarios that do not apply: everything it has, and what each of the
+/// two kinds of sessions, with a handshake and without, has to meet.
+const RUNS: [(&[&str], &str); 3] = [
+    (&["--suite", "all"], "clients/mcp-baseline.yml"),
+    (
+        &["--requirements", "2025-11-25"],
+        "clients/mcp-baseline-2025-11-25.yml",
+    ),
+    (
+        &["--requirements", "2026-07-28"],
+        "clients/mcp-baseline-2026-07-28.yml",
+    ),
+];
 
 /// The Node that runs the suite, which uses `fs.globSync`: an older one has none.
 const NODE: &str = "node@22";
@@ -35,13 +46,16 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     gateway.current_dir(&folder);
     let gateway = Process::start(gateway, folder.join("gateway.txt"))?;
     let programs = folder.join("node_modules/.bin");
-    let mut suite = Command::new(programs.join("node"));
-    suite.arg(programs.join("conformance"));
-    suite.args(["server", "--suite", "all", "--url"]);
-    suite.arg(format!("{}/mcp", gateway.url()));
-    suite.arg("--expected-failures").arg(root.join(BASELINE));
-    suite.env("NO_PROXY", "127.0.0.1").current_dir(&folder);
-    let passed = command::run(suite);
+    let passed = RUNS.iter().try_for_each(|(which, baseline)| {
+        say(&format!("conformance: {}", which.join(" ")));
+        let mut suite = Command::new(programs.join("node"));
+        suite.arg(programs.join("conformance")).arg("server");
+        suite.args(*which).arg("--url");
+        suite.arg(format!("{}/mcp", gateway.url()));
+        suite.arg("--expected-failures").arg(root.join(baseline));
+        suite.env("NO_PROXY", "127.0.0.1").current_dir(&folder);
+        command::run(suite)
+    });
     gateway.stop()?;
     passed
 }
