@@ -6,7 +6,7 @@ use context::figures;
 use super::Visit;
 use super::conversation::Summary;
 use super::overview::name;
-use super::text::folded;
+use super::text::Folded;
 use crate::report::{Loss, Lost, Original, Replaced};
 
 /// Turns per page.
@@ -58,32 +58,16 @@ struct Turn {
     title: String,
     role: &'static str,
     tokens: String,
-    head: String,
-    rest: String,
-    rest_size: String,
-    /// The size of the omitted text, or empty.
-    left_out: String,
+    text: Folded,
 }
 
 impl Turn {
     fn of(original: &Original) -> Self {
-        let end = original.text.char_indices().nth(MOST).map(|(end, _)| end);
-        let text = end
-            .and_then(|end| original.text.get(..end))
-            .unwrap_or(&original.text);
-        let (head, rest) = folded(text, SHOWN);
-        let left_out = original.text.len() - text.len();
         Self {
             title: format!("{}. {}", original.index + 1, original.role),
             role: original.role,
             tokens: figures::plural(usize::try_from(original.tokens).unwrap_or(0), "token"),
-            head,
-            rest_size: figures::bytes(rest.len() as u64),
-            rest,
-            left_out: match left_out {
-                0 => String::new(),
-                bytes => figures::bytes(bytes as u64),
-            },
+            text: Folded::new(&original.text, SHOWN, MOST),
         }
     }
 }

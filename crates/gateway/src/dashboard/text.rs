@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use context::figures;
+
 /// Spells out every character that is invisible or changes the text direction: U+202E becomes `[U+202E]`.
 /// Line breaks and tabs stay, and so do joiners where a script or an emoji uses them.
 pub fn visible(text: &str) -> String {
@@ -34,9 +36,37 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
 }
 
+/// A text of which a page shows the beginning and folds the rest.
+#[derive(Debug)]
+pub struct Folded {
+    pub head: String,
+    pub rest: String,
+    pub rest_size: String,
+    /// The size of what the page leaves out behind that, or empty.
+    pub left_out: String,
+}
+
+impl Folded {
+    /// Shows about `shown` characters, and has at most `most` on the page.
+    pub fn new(text: &str, shown: usize, most: usize) -> Self {
+        let end = text.char_indices().nth(most).map(|(end, _)| end);
+        let kept = end.and_then(|end| text.get(..end)).unwrap_or(text);
+        let (head, rest) = folded(kept, shown);
+        Self {
+            head,
+            rest_size: figures::bytes(rest.len() as u64),
+            rest,
+            left_out: match text.len() - kept.len() {
+                0 => String::new(),
+                bytes => figures::bytes(bytes as u64),
+            },
+        }
+    }
+}
+
 /// Splits a text near `limit` characters, at a line break if there is one. The rest is empty if the text is
 /// not much longer than the limit.
-pub fn folded(text: &str, limit: usize) -> (String, String) {
+fn folded(text: &str, limit: usize) -> (String, String) {
     let text = visible(text);
     let Some((end, _)) = text.char_indices().nth(limit) else {
         return (text, String::new());

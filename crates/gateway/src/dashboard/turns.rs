@@ -8,7 +8,7 @@ use context::figures;
 use super::Visit;
 use super::moment::Moment;
 use super::overview::name;
-use super::text::{folded, visible};
+use super::text::{Folded, visible};
 use crate::report::{Matches, Needle, Said, Turns};
 
 /// Turns per page.
@@ -72,13 +72,7 @@ struct Turn {
 
 /// The shown text of a turn.
 enum Body {
-    Whole {
-        head: String,
-        rest: String,
-        rest_size: String,
-        /// The size of the omitted text, or empty.
-        left_out: String,
-    },
+    Whole(Folded),
     Found {
         excerpts: Vec<Vec<Piece>>,
         /// The number of places beyond these.
@@ -109,28 +103,13 @@ impl Turn {
             },
             body: match needle {
                 Some(needle) => Body::found(&said.text, needle),
-                None => Body::whole(&said.text),
+                None => Body::Whole(Folded::new(&said.text, SHOWN, MOST)),
             },
         }
     }
 }
 
 impl Body {
-    fn whole(text: &str) -> Self {
-        let end = text.char_indices().nth(MOST).map(|(end, _)| end);
-        let shown = end.and_then(|end| text.get(..end)).unwrap_or(text);
-        let (head, rest) = folded(shown, SHOWN);
-        Self::Whole {
-            head,
-            rest_size: figures::bytes(rest.len() as u64),
-            rest,
-            left_out: match text.len() - shown.len() {
-                0 => String::new(),
-                bytes => figures::bytes(bytes as u64),
-            },
-        }
-    }
-
     fn found(text: &str, needle: &Needle) -> Self {
         let places = needle.places(text);
         let shown = places.get(..PLACES).unwrap_or(&places);

@@ -5,7 +5,7 @@ use context::figures;
 
 use super::Visit;
 use super::overview::name;
-use super::text::{folded, visible};
+use super::text::Folded;
 use crate::report::{Placed, WindowAt};
 
 /// Turns from one page to the next.
@@ -56,15 +56,11 @@ struct Turn {
     title: String,
     role: &'static str,
     facts: String,
-    head: String,
-    rest: String,
-    rest_size: String,
+    text: Folded,
 }
 
 impl Turn {
     fn of(placed: &Placed, found: &WindowAt) -> Self {
-        let text: String = visible(&placed.text).chars().take(MOST).collect();
-        let (head, rest) = folded(&text, SHOWN);
         let focus = if placed.at == found.at { " (here)" } else { "" };
         let filled = context::Tokens::new(placed.filled);
         let share = filled.share_of(context::Tokens::new(found.line.gauge.window));
@@ -86,9 +82,7 @@ impl Turn {
                     .map_or(String::new(), |was| format!(" (pinned, was {was})")),
                 figures::count(placed.tokens)
             ),
-            rest_size: figures::bytes(rest.len() as u64),
-            head,
-            rest,
+            text: Folded::new(&placed.text, SHOWN, MOST),
         }
     }
 }
