@@ -39,7 +39,7 @@ use figures::{
 };
 
 /// The number of conversations outside memory that are reported.
-const STORED: usize = 200;
+const STORED: usize = 2_000;
 
 impl From<StoreFailure> for ReportError {
     fn from(failure: StoreFailure) -> Self {
