@@ -53,12 +53,29 @@ impl Client {
         self.messages.push(json!({"role": "user", "content": text}));
     }
 
+    /// Appends the results of the calls in the newest answer. Returns false if it has none.
+    pub fn returns(&mut self, text: &str) -> bool {
+        let newest = self.messages.last().unwrap()["content"].as_array();
+        let calls = newest.into_iter().flatten();
+        let results = calls
+            .filter(|block| block["type"] == "tool_use")
+            .map(|call| json!({"type": "tool_result", "tool_use_id": call["id"], "content": text}));
+        let results: Vec<Value> = results.collect();
+        if results.is_empty() {
+            return false;
+        }
+        self.messages
+            .push(json!({"role": "user", "content": results}));
+        true
+    }
+
     pub fn body(&self, streamed: bool) -> Value {
         json!({
             "model": MODEL,
             "max_tokens": 256,
             "stream": streamed,
             "system": "You are a careful assistant.",
+            "tools": [{"name": "read", "input_schema": {"type": "object"}}],
             "messages": self.messages,
         })
     }

@@ -32,6 +32,8 @@ pub struct Step {
     pub streamed: bool,
     /// The number of the user's words.
     pub words: usize,
+    /// The number of words in the result of a tool, if the answer calls one.
+    pub result: Option<usize>,
 }
 
 const STEPS: usize = 28;
@@ -45,6 +47,7 @@ impl Schedule {
             _ => RouteChoice::Extractive,
         };
         let (kills, early) = (dice.once_in(4), dice.once_in(2));
+        let tools = dice.once_in(2);
         let steps = (0..STEPS)
             .map(|_| Step {
                 turn: of_turns(&mut dice),
@@ -62,6 +65,8 @@ impl Schedule {
                     4 => Some("swap"),
                     _ => None,
                 },
+                result: (tools && dice.once_in(3))
+                    .then(|| 40 + usize::try_from(dice.below(300)).unwrap()),
             })
             .collect();
         Self {
