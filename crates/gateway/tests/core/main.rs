@@ -21,6 +21,7 @@ mod naming;
 mod pinning;
 mod proof;
 mod purges;
+mod receipts;
 mod rescues;
 mod restarts;
 mod returning;
