@@ -344,13 +344,15 @@ impl Watch for Looked<'_> {
     fn asked(&self, asked: &Asked<'_>) -> Option<Counts> {
         let dialect = wire::api::Dialect::Anthropic;
         let request = Request::parse(dialect, asked.body).ok()?;
-        let turns = request.turns(&context::Heuristic);
-        let texts: Vec<String> = turns.iter().map(Turn::readable).collect();
-        let is_front = |text: &&String| {
-            text.contains("made by compaction")
-                || text.contains("own words in the earlier conversation")
+        let is_front = |raw: &&str| {
+            raw.contains("made by compaction")
+                || raw.contains("own words in the earlier conversation")
         };
-        let front: String = texts.iter().filter(is_front).cloned().collect();
+        let front: String = request
+            .messages()
+            .map(|message| message.raw())
+            .filter(is_front)
+            .collect();
         let mut seen = self.seen.lock().ok()?;
         if front.is_empty() || front == seen.front {
             return None;
@@ -359,12 +361,20 @@ impl Watch for Looked<'_> {
         seen.swaps += 1;
         let swaps = seen.swaps;
         if AFTER.contains(&swaps) {
+            let turns = request.turns(&context::Heuristic);
+            let texts: Vec<String> = turns.iter().map(Turn::readable).collect();
             let all = texts.join("\n");
             let said = self.chosen.iter().filter(|(turn, _)| *turn < asked.turn);
             let tally = tally(said, &all);
             seen.found.push((swaps, tally));
         }
         None
+    }
+
+    fn has_seen_enough(&self) -> bool {
+        let most = AFTER.iter().max();
+        let seen = self.seen.lock();
+        seen.is_ok_and(|seen| most.is_some_and(|&most| seen.swaps >= most))
     }
 }
 

@@ -68,6 +68,9 @@ pub(super) fn replay(
             progress(step(done));
         }
         drive.request(turn);
+        if scene.watch.has_seen_enough() {
+            break;
+        }
     }
     progress(step(of));
     drive.outcome(strategy.name())

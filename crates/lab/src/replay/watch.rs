@@ -26,6 +26,11 @@ pub trait Watch: Sync {
         let _ = asked;
         None
     }
+
+    /// Returns true if the rest of the session need not be replayed.
+    fn has_seen_enough(&self) -> bool {
+        false
+    }
 }
 
 /// Watches nothing.
