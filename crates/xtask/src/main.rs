@@ -1,10 +1,10 @@
 //! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests, packages,
 //! fuzzing, storms and the first hour.
 
-mod browser;
 mod ci;
 mod clients;
 mod command;
+mod debian;
 mod dist;
 mod docs;
 mod fuzz;
@@ -67,6 +67,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"storm", rest)) => storm::run(&root()?, rest),
         Some((&"stranger", [])) => stranger::run(&root()?),
         Some((&"ci", [])) => ci::run(&root()?),
+        // The same in the environment that the steps need.
+        Some((&"ci", ["--steps"])) => ci::steps(&root()?),
         Some((&"tidy", [])) => tidy::run(&root()?),
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
         Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),

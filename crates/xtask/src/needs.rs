@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-use crate::browser::{self, Plan};
 use crate::command::{answers, cargo, program, say};
+use crate::debian::{BROWSER, POSTGRES, Plan};
 
 /// The programs without which a step fails, each with the step and what to install.
 const REQUIRED: [(&str, &str); 4] = [
@@ -30,12 +30,21 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
         false => "will be installed with cargo",
     };
     lines.push(line("cargo-nextest", nextest));
-    let browser = match browser::plan(root) {
-        Plan::Found => "found",
-        Plan::Install => "will be installed with apt-get",
-        Plan::Skip => "missing: the tests in a browser are skipped",
-    };
-    lines.push(line("Chromium", browser));
+    for (program, without) in [
+        (BROWSER, Some("the tests in a browser are skipped")),
+        (POSTGRES, None),
+    ] {
+        let state = match (program.plan(root), without) {
+            (Plan::Found, _) => "found".to_owned(),
+            (Plan::Install, _) => "will be installed with apt-get".to_owned(),
+            (Plan::Skip, Some(without)) => format!("missing: {without}"),
+            (Plan::Skip, None) => {
+                missing.push(program.name.to_owned());
+                "missing".to_owned()
+            }
+        };
+        lines.push(line(program.name, &state));
+    }
     say(&lines.join("\n"));
     say("The SDKs of the client tests go to target/ and node_modules.");
     ensure!(missing.is_empty(), "install {}", missing.join("; "));

@@ -13,7 +13,7 @@ use anyhow::{Context as _, ensure};
 use crate::ci::timed;
 use crate::clients::install;
 use crate::command::{self, cargo, say};
-use crate::licences;
+use crate::{debian, licences};
 
 /// The tests that the oldest supported versions run.
 const OLDEST: [&str; 4] = [
@@ -24,6 +24,7 @@ const OLDEST: [&str; 4] = [
 ];
 
 pub fn run(root: &Path) -> anyhow::Result<()> {
+    debian::POSTGRES.provide(root);
     // The replays of the tests run it.
     command::ebbtide(root)?;
     let bench = Bench::new(root)?;
