@@ -91,12 +91,12 @@ impl Conversation {
         let idle = flight.after.map(|seen| now.duration_since(seen));
         let client = Client {
             hard: limits.hard_tokens(),
-            summary: self.alone.summary.unwrap_or(limits.summary),
+            summary: self.flights.alone.summary.unwrap_or(limits.summary),
             beside: self.supervisor.overhead_tokens,
             caches: !self.breakpoints.are_ours(),
             warm: idle.is_some_and(|idle| limits.prices.cache_after(idle) == CacheState::Warm),
         };
-        let mut bill = Bill::of(flight, reply, &client, &mut self.alone);
+        let mut bill = Bill::of(flight, reply, &client, &mut self.flights.alone);
         if !self.terms.is_on() {
             // What was sent is what the client would have sent without the gateway.
             bill.cost_without = bill.cost;
@@ -153,7 +153,7 @@ impl Conversation {
         for spent in &summary.spent {
             bill::add_summary(&mut self.record.totals, spent);
             self.tell_outside(Notice::Spent(spent.cost));
-            self.alone.summary = Some(spent.used.output);
+            self.flights.alone.summary = Some(spent.used.output);
         }
         for (route, code) in &summary.fallen {
             let happened = Happened::Fell(*route, code.clone());

@@ -13,7 +13,6 @@ use jiff::Timestamp;
 
 use crate::adaptive::Adaptive;
 use crate::batch::Batch;
-use crate::bill::Alone;
 use crate::breakpoints::Breakpoints;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
 use crate::homunculus::hosted::StoredStrategy;
@@ -323,7 +322,6 @@ impl Conversation {
             is_overlay_unkept: false,
             flights: Flights::default(),
             breakpoints: Breakpoints::default(),
-            alone: Alone::default(),
             journal: Journal::default(),
             outbox: Vec::new(),
         };

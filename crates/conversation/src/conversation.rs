@@ -95,6 +95,8 @@ pub(crate) struct Flights {
     pub beside: Beside,
     /// The id of the newest answer, by which the provider compares what its cache held.
     pub answer: Option<Box<str>>,
+    /// The view that there would have been without the gateway, as of the last answer.
+    pub alone: Alone,
 }
 
 /// One conversation: what its client said, how it is shown, and the supervisor that decides about it.
@@ -117,8 +119,6 @@ pub struct Conversation {
     pub(crate) is_overlay_unkept: bool,
     pub(crate) flights: Flights,
     pub(crate) breakpoints: Breakpoints,
-    /// Its view without the gateway.
-    pub(crate) alone: Alone,
     pub(crate) journal: Journal,
     /// Effects that came up on the way to an answer.
     pub(crate) outbox: Vec<Effect>,

@@ -1,3 +1,5 @@
+//! Tests of the estimate: what a client without a gateway would have paid.
+
 use context::Tokens;
 use tokens::{Basis, Consumption, Price};
 
