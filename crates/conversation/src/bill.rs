@@ -3,7 +3,7 @@
 //! Without it the conversation would have been sent whole while it fits the window; at the hard threshold
 //! its client would have stopped, had the same model write a summary of all of it, and gone on with that
 //! alone. [`Alone`] follows the view of such a client from request to request: it grows as ours grows, and
-//! falls to instructions, tools and a summary of the size of ours where it reaches the threshold.
+//! falls to instructions, tools and a summary where it reaches the threshold.
 
 use crate::homunculus::{Extent, Reported};
 use context::Tokens;
@@ -103,11 +103,11 @@ struct Request {
     shown: Extent,
     /// The size of the conversation as it was said, by our count.
     said: Tokens,
-    /// What the answer used.
+    /// The tokens that the answer used.
     used: Consumption,
 }
 
-/// What a client without a gateway would have done.
+/// A client without a gateway, as of one request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client {
     /// The size at which it stops to summarise.
@@ -123,7 +123,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// What is left of a view after a summary.
+    /// The size of its view after a summary.
     fn rest(&self) -> Tokens {
         self.beside + self.summary
     }

@@ -32,14 +32,14 @@ pub const POSTGRES: Debian = Debian {
     versions: Some("/usr/lib/postgresql"),
 };
 
-/// What [`Debian::provide`] does.
+/// The action of [`Debian::provide`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Nothing: it is there.
+    /// None: the program is there.
     Found,
-    /// It installs the package, as root and with apt.
+    /// Installs the package, as root and with apt.
     Install,
-    /// Nothing: it cannot install one here.
+    /// None: nothing can be installed here.
     Skip,
 }
 

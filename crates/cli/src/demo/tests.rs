@@ -71,7 +71,7 @@ async fn played(plan: &Plan) -> Result<(Report, Servers), Failure> {
     run(plan, &clock(), &mut screen).await
 }
 
-/// What the dashboard shows as the cost, and as the estimated cost without the gateway.
+/// The dashboard's cost, and its estimate of the cost without the gateway.
 async fn shown(servers: &Servers) -> [f64; 2] {
     let url = format!("{}/ebbtide/api/overview", servers.url());
     let answer = ask(&url, Some(KEY)).await.expect("it answers");

@@ -1,4 +1,4 @@
-//! What a swap of ours takes from the agent: three lines of it stand in the note, and doing it again is counted.
+//! After a swap, the note quotes what the summary leaves out, and work that the agent repeats is counted.
 
 use gateway::config::{Config, Mode, RouteChoice};
 use serde_json::{Value, json};

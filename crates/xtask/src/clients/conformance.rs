@@ -11,8 +11,8 @@ use crate::command::{self, program, say};
 
 /// The first version that knows the revision 2026-07-28.
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-/// What the suite is asked to run, and its scenarios that do not apply: everything it has, and what each of the
-/// two kinds of sessions, with a handshake and without, has to meet.
+/// The runs of the suite: its arguments, and the file with the scenarios that do not apply. The first run has all
+/// scenarios, the others those that a revision requires.
 const RUNS: [(&[&str], &str); 3] = [
     (&["--suite", "all"], "clients/mcp-baseline.yml"),
     (
