@@ -1,4 +1,4 @@
-//! Runs six hundred fault schedules. The storm runs as many as it has time for.
+//! Runs a thousand fault schedules.
 
 use std::collections::BTreeSet;
 
@@ -23,22 +23,22 @@ const MOST_ATTEMPTS: usize = 8;
 
 #[test]
 fn schedules_0() {
-    check(0..150);
+    check(0..250);
 }
 
 #[test]
 fn schedules_1() {
-    check(150..300);
+    check(250..500);
 }
 
 #[test]
 fn schedules_2() {
-    check(300..450);
+    check(500..750);
 }
 
 #[test]
 fn schedules_3() {
-    check(450..600);
+    check(750..1000);
 }
 
 fn check(seeds: std::ops::Range<u64>) {
@@ -54,10 +54,10 @@ fn check(seeds: std::ops::Range<u64>) {
     println!("{swaps} swaps, {undone} taken back, {redone} of those made again");
     assert!(undone > 0 && redone > 0, "{undone} {redone}");
     assert!(
-        swaps > 150,
+        swaps > 250,
         "{swaps} swaps: hardly any boundary was crossed"
     );
-    assert!(kills > 30, "{kills} kills");
+    assert!(kills > 50, "{kills} kills");
 }
 
 /// Runs a schedule and returns what the gateway did with each request, and how often a swap that was taken back
