@@ -23,7 +23,11 @@ const ROWS: usize = 64;
 const BYTES: u64 = 256 << 10;
 
 /// Pages given back to the file system per transaction.
-const PAGES: u32 = 500;
+const PAGES: u64 = 500;
+
+/// The most free pages of which any are given back. SQLite searches the list of them for each page at the end of
+/// the file, so a long one would take hours.
+const LIST: u64 = 64 * PAGES;
 
 /// The pause between two transactions, longer than a writer waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(4);
@@ -105,8 +109,19 @@ fn transact<T>(
     Ok(done)
 }
 
-/// Lets others write.
+/// Lets others write. Pages at the end of the file are given back as soon as they are free, while few are.
 fn rest(connection: &Connection) -> rusqlite::Result<()> {
+    settle(connection)?;
+    let free = pragma(connection, "freelist_count")?;
+    if (PAGES..LIST).contains(&free) {
+        vacuum(connection)?;
+        settle(connection)?;
+    }
+    Ok(())
+}
+
+/// Shortens a long log, and leaves a pause in which others write.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
     if connection
         .path()
         .is_some_and(|file| log_size(Path::new(file)) >= LOG)
@@ -254,23 +269,28 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
     connection.pragma_query_value(None, name, |row| row.get(0).map(i64::cast_unsigned))
 }
 
-/// Returns free pages to the file system. A file that was made by hand keeps them for later turns: it could
-/// give them back only as a whole, for which everybody would have to wait.
+/// Returns free pages to the file system. A file that was made by hand keeps them for later turns, as does one in
+/// which too many are free: it could give them back only as a whole, for which everybody would have to wait.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     let mut free = pragma(connection, "freelist_count")?;
-    while free > 0 {
-        // Each step of the statement frees one page.
-        let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
-        let mut rows = vacuum.query([])?;
-        while rows.next()?.is_some() {}
-        drop(rows);
+    while (1..LIST).contains(&free) {
+        vacuum(connection)?;
         let left = pragma(connection, "freelist_count")?;
         if left >= free {
             break;
         }
         free = left;
-        rest(connection)?;
+        settle(connection)?;
     }
+    Ok(())
+}
+
+/// Gives back some free pages.
+fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
+    // Each step of the statement frees one page.
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+    let mut rows = vacuum.query([])?;
+    while rows.next()?.is_some() {}
     Ok(())
 }
 

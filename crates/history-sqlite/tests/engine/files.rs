@@ -263,3 +263,37 @@ fn purged_text_is_gone_from_the_files_and_the_room_is_given_back() {
     assert!(after.len() < before.len() / 2);
     assert_eq!(length(&engine, kept), Ok(2));
 }
+
+/// Text of this size that no compression makes small.
+fn noise(bytes: usize, seed: usize) -> String {
+    let mut state = seed as u64;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        char::from(b'!' + (state >> 40) as u8 % 90)
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+/// More pages than the list of free pages may have while some are given back.
+#[test]
+fn a_large_store_is_given_back_while_it_is_purged() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("store.db");
+    let engine = open(&place);
+    let texts: Vec<String> = (0..50).map(|n| noise(1 << 20, n)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    keep(&engine, 1, &texts);
+    engine.settle().unwrap();
+    let before = fs::metadata(&place).unwrap().len();
+    assert!(before > 40 << 20, "{before}");
+    let all = Purge {
+        tenant: None,
+        conversation: None,
+        before: None,
+    };
+    engine.purge(all).unwrap();
+    let after = fs::metadata(&place).unwrap().len();
+    assert!(after < 1 << 20, "{after} of {before} bytes remain");
+}
