@@ -163,6 +163,10 @@ fn responses_other_items() {
         "assistant | call c n i",
     );
     check(
+        r#"{"type":"function_call","call_id":"c","namespace":"mcp__ebbtide","name":"pin","arguments":"{}"}"#,
+        "assistant | call c mcp__ebbtide__pin {}",
+    );
+    check(
         r#"{"type":"custom_tool_call_output","call_id":"c","output":"o"}"#,
         "tool | result c o",
     );
