@@ -100,7 +100,7 @@ impl Work {
 
 /// A summary as its conversation takes it.
 pub(crate) fn summary(order: &Order, made: Made, fallen: Option<String>, at: Timestamp) -> Summary {
-    let lost = conversation::originals::told(&order.old, &order.tail, &made.text);
+    let lost = conversation::originals::told(&order.old, &order.tail, &made.readable());
     let fallen = fallen.map(|code| (history::Route::Readable, code));
     Summary {
         text: made.text,

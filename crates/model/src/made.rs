@@ -57,6 +57,12 @@ impl Made {
     pub fn cost(&self) -> Usd {
         self.spent.iter().map(|spent| spent.cost).sum()
     }
+
+    /// All text that is known to stand in front of the turns behind the summary.
+    #[must_use]
+    pub fn readable(&self) -> String {
+        format!("{}\n{}", self.text, self.beside)
+    }
 }
 
 /// The form in which the model got its source.

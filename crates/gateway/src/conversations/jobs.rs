@@ -279,10 +279,7 @@ impl Inner {
             Some(vacancy) => vacancy.summarise(client, (&order, routes), hurry).await?,
             None => model::summarise(client, &order, &routes).await?,
         };
-        if made.route == Route::Native {
-            return Ok((made, Vec::new()));
-        }
-        let text = made.text.clone();
+        let text = made.readable();
         let lost = spawn_blocking(move || originals::told(&order.old, &order.tail, &text));
         Ok((made, lost.await.unwrap_or_default()))
     }

@@ -11,14 +11,18 @@ const PATH: &str = "src/pool.rs";
 /// Sentences of all kinds.
 const SENTENCES: &str = include_str!("../../../lab/src/survival/sentences.tsv");
 
+fn sentences() -> impl Iterator<Item = &'static str> {
+    let lines = SENTENCES.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split('\t').nth(2))
+}
+
 /// The answers of a model that reads a file and decides more than a summary has room for.
 fn script() -> Script {
     let call = Say::Call {
         name: "read".to_owned(),
         input: json!({ "path": PATH }),
     };
-    let lines = SENTENCES.lines().filter(|line| !line.starts_with('#'));
-    let sentences: Vec<&str> = lines.filter_map(|line| line.split('\t').nth(2)).collect();
+    let sentences: Vec<&str> = sentences().collect();
     let decided = sentences.chunks(8).take(12).map(|some| {
         let decisions = some
             .iter()
@@ -85,20 +89,22 @@ fn regrets(house: &House) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
+/// The losses that the note in the newest request quotes.
+fn quoted(house: &House) -> Vec<String> {
+    let shown = shown(house);
+    let quoted = shown.split_once("not in the summary (quoted from the turns removed):\n");
+    let (_, listed) = quoted.expect("no losses are quoted");
+    let lines = listed.lines().take_while(|line| line.starts_with("- "));
+    lines.map(str::to_owned).collect()
+}
+
 #[tokio::test]
 async fn the_note_quotes_up_to_three_losses_and_a_file_that_is_read_again_is_counted() {
     let house = house(|config| config.policy.route = RouteChoice::Extractive).await;
     let mut agent = Agent::new("key-one");
     decided(&house, &mut agent).await;
     agent.until_swapped(&house, 0, 0).await;
-    let shown = shown(&house);
-    let (_, listed) = shown
-        .split_once("not in the summary (quoted from the turns removed):\n")
-        .unwrap_or_else(|| panic!("no losses are quoted: {shown}"));
-    let lines: Vec<&str> = listed
-        .lines()
-        .take_while(|line| line.starts_with("- "))
-        .collect();
+    let lines = quoted(&house);
     assert!((1..=3).contains(&lines.len()), "{lines:?}");
     assert!(regrets(&house).is_empty(), "{:?}", regrets(&house));
     again(&house, &mut agent).await;
@@ -106,6 +112,27 @@ async fn the_note_quotes_up_to_three_losses_and_a_file_that_is_read_again_is_cou
     let is_it =
         |line: &String| line.contains(r#"kind="read_again",swap="ours",strategy="prepared""#);
     assert!(counted.iter().any(is_it), "{counted:?}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn the_note_quotes_losses_behind_a_block_of_the_provider_too() {
+    let house = House::new(|config| config.policy.route = RouteChoice::Native).await;
+    let mut agent = Agent::new("key-one");
+    // More than the share of the user's words holds.
+    let said: Vec<&str> = sentences().collect();
+    for some in said.chunks(20).cycle().take(60) {
+        let came = agent.say(&house, &some.join("\n")).await;
+        // The block is prepared beside the answers.
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        if came.did().contains("swapped") {
+            break;
+        }
+    }
+    let lines = quoted(&house);
+    assert!((1..=3).contains(&lines.len()), "{lines:?}");
+    let newest = house.newest();
+    assert_eq!(newest[0]["content"][0]["type"], "compaction");
     house.close().await;
 }
 

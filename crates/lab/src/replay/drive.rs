@@ -368,10 +368,7 @@ impl<'a> Drive<'a> {
                 String::new(),
             ),
         };
-        let lost = match job.order.route {
-            Route::Native => Vec::new(),
-            _ => conversation::originals::told(old, tail, &text),
-        };
+        let lost = conversation::originals::told(old, tail, &format!("{text}\n{beside}"));
         let summary = Summary {
             tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
             text: text.clone(),
