@@ -1,8 +1,12 @@
 //! `cargo xtask ci`: runs all checks of continuous integration and stops at the first failure.
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
 
 use crate::command::{self, cargo, say};
 use crate::{clients, debian, dist, docs, fuzz, licences, needs, python, storm, tidy};
@@ -11,7 +15,7 @@ use crate::{clients, debian, dist, docs, fuzz, licences, needs, python, storm, t
 type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
 /// The fast steps come first, so that common mistakes show early.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 15] = [
     ("needs", needs::run),
     ("format", |root| cargo_line("fmt --all --check", root)),
     ("tidy", tidy::run),
@@ -27,7 +31,6 @@ const STEPS: [Step; 16] = [
     ("documentation", documentation),
     ("generated pages", |root| docs::run(root, docs::Mode::Check)),
     ("clients", clients::run),
-    ("python", python::run),
     ("packages to install", |root| dist::run(root, true)),
     ("fuzz", |root| fuzz::run(root, &["--runs", "1"])),
     ("storm", |root| {
@@ -35,6 +38,11 @@ const STEPS: [Step; 16] = [
     }),
     ("clean checkout", unchanged),
 ];
+
+/// The step that runs in a process of its own, beside those from the first of `BESIDE` until the last: it and they
+/// wait for one core for most of their time.
+const ASIDE: &str = "python";
+const BESIDE: (&str, &str) = ("clients", "fuzz");
 
 /// Runs all steps in a process of its own, in which `cargo` compiles and lints the workspace at once: a separate
 /// `cargo clippy` would read all of it once more.
@@ -54,18 +62,67 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
 /// Runs the steps and stops at the first that fails.
 pub fn steps(root: &Path) -> anyhow::Result<()> {
     let mut durations = Vec::new();
+    let mut aside = None;
     for (name, step) in STEPS {
         say(&format!("\n== {name}"));
+        if name == BESIDE.0 {
+            aside = Some(Aside::begin(root)?);
+        }
         let (result, duration) = timed(|| step(root));
         durations.push((name, duration));
-        if let Err(error) = result {
+        let ends = name == BESIDE.1 || result.is_err();
+        let beside = aside.take_if(|_| ends).map(Aside::end);
+        durations.extend(beside.iter().map(|(_, duration)| (ASIDE, *duration)));
+        let result = result.with_context(|| format!("the step `{name}` failed"));
+        if let Err(error) = result.and_then(|()| beside.map_or(Ok(()), |(result, _)| result)) {
             say(&table(&durations));
-            return Err(error.context(format!("the step `{name}` failed")));
+            return Err(error);
         }
     }
     say(&table(&durations));
     say("all steps passed");
     Ok(())
+}
+
+/// Runs the one step that a process of its own has been started for.
+pub fn aside(root: &Path) -> anyhow::Result<()> {
+    python::run(root)
+}
+
+/// The step that runs beside others. What it prints is shown once it has ended.
+struct Aside {
+    printed: PathBuf,
+    running: JoinHandle<(anyhow::Result<()>, Duration)>,
+}
+
+impl Aside {
+    fn begin(root: &Path) -> anyhow::Result<Self> {
+        let printed = root.join("target/ci-aside.txt");
+        let file = File::create(&printed).context("cannot create target/ci-aside.txt")?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["ci", "--aside"]).current_dir(root);
+        command.stdout(file.try_clone()?).stderr(file);
+        let running = thread::Builder::new().name(ASIDE.to_owned());
+        let running = running.spawn(|| timed(|| command::run(command)))?;
+        Ok(Self { printed, running })
+    }
+
+    /// Waits for its end, and prints what it has printed.
+    fn end(self) -> (anyhow::Result<()>, Duration) {
+        say(&format!(
+            "\n== {ASIDE} (beside the steps from `{}` on)",
+            BESIDE.0
+        ));
+        let (result, duration) = match self.running.join() {
+            Ok(ended) => ended,
+            Err(_) => (Err(anyhow::anyhow!("its thread panicked")), Duration::ZERO),
+        };
+        say(fs::read_to_string(&self.printed)
+            .unwrap_or_default()
+            .trim_end());
+        let result = result.with_context(|| format!("the step `{ASIDE}` failed"));
+        (result, duration)
+    }
 }
 
 /// Runs `cargo` with the words of a line.
@@ -75,7 +132,8 @@ fn cargo_line(line: &str, root: &Path) -> anyhow::Result<()> {
 
 /// The duration of each step, and the total.
 fn table(taken: &[(&str, Duration)]) -> String {
-    let total: Duration = taken.iter().map(|(_, duration)| *duration).sum();
+    let of_all = taken.iter().filter(|(name, _)| *name != ASIDE);
+    let total: Duration = of_all.map(|(_, duration)| *duration).sum();
     let mut text = String::new();
     for (name, duration) in taken.iter().copied().chain([("total", total)]) {
         text.push_str(&format!("\n{name:<20}{:>8.1} s", duration.as_secs_f64()));
@@ -155,10 +213,11 @@ mod tests {
         let taken = [
             ("format", Duration::from_millis(1_540)),
             ("tests", Duration::from_secs(100)),
+            ("python", Duration::from_secs(50)),
         ];
         assert_eq!(
             table(&taken),
-            "\nformat                   1.5 s\ntests                  100.0 s\ntotal                  101.5 s"
+            "\nformat                   1.5 s\ntests                  100.0 s\npython                  50.0 s\ntotal                  101.5 s"
         );
     }
 }

@@ -69,6 +69,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"ci", [])) => ci::run(&root()?),
         // The same in the environment that the steps need.
         Some((&"ci", ["--steps"])) => ci::steps(&root()?),
+        Some((&"ci", ["--aside"])) => ci::aside(&root()?),
         Some((&"tidy", [])) => tidy::run(&root()?),
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
         Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),

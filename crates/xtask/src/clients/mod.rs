@@ -27,10 +27,11 @@ use crate::command::{self, program, say};
 const WINDOW: &str = "24000";
 
 pub fn run(root: &Path) -> anyhow::Result<()> {
+    // Before another step beside this one makes cargo wait.
+    let ebbtide = command::ebbtide(root)?;
     let (python, took) = timed(|| install::all(root));
     let python = python?;
     say(&format!("packages ready in {:.1} s", took.as_secs_f64()));
-    let ebbtide = command::ebbtide(root)?;
     let (result, took) = timed(|| Bench::new(root, ebbtide)?.run(&python));
     result?;
     say(&format!("clients tested in {:.1} s", took.as_secs_f64()));
