@@ -18,7 +18,6 @@ use model::{ChunksOfTenant, Endpoint, Made, ModelError, Order, Routes, Sent, Sho
 use tokens::Model;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use wire::api::{Dialect, Request};
@@ -348,7 +347,7 @@ impl Inner {
                 let batch = summary.batch(order);
                 let receipt = self.writer.write(shared.tenant, work(batch)).await;
                 // A request may wait for it. Kept late it is kept again, which changes nothing.
-                let kept = timeout(self.writer.patience(), receipt.kept()).await;
+                let kept = self.writer.in_time(receipt.kept()).await;
                 let kept = kept.unwrap_or(Err(StoreFailure::Late));
                 if let Err(failure) = &kept {
                     self.not_stored(shared, failure, now);

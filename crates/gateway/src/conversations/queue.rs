@@ -75,6 +75,8 @@ struct Shared {
     /// Held from before writes are taken until they are kept: they are kept in order.
     writing: Mutex<()>,
     is_failing: AtomicBool,
+    /// True from when a write came too late for its caller until one is kept.
+    is_late: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,6 +95,7 @@ impl Queue {
             lost: AtomicUsize::new(0),
             writing: Mutex::default(),
             is_failing: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
         });
         let own = Closing(Arc::clone(&shared));
         // Async threads must not wait for a disk.
@@ -108,6 +111,16 @@ impl Queue {
     /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if a caller has stopped waiting for a write, and none has been kept since.
+    pub(super) fn is_late(&self) -> bool {
+        self.0.is_late.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a caller has stopped waiting for a write.
+    pub(super) fn note_late(&self) {
+        self.0.is_late.store(true, Ordering::Relaxed);
     }
 
     /// The number of writes that were kept so far.
@@ -356,6 +369,7 @@ impl Shared {
             self.remember(&kept);
             if kept.is_ok() {
                 self.written.fetch_add(1, Ordering::Relaxed);
+                self.is_late.store(false, Ordering::Relaxed);
             }
             let (done, _) = oneshot::channel();
             // The caller may be gone.

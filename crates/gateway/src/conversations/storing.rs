@@ -4,7 +4,6 @@ use std::future::Future;
 use std::sync::Arc;
 
 use ::conversation::{Batch, Input};
-use tokio::time::timeout;
 
 use super::Inner;
 use super::running::Shared;
@@ -16,7 +15,7 @@ impl Inner {
     /// counted.
     pub(super) async fn in_time(&self, storing: impl Future<Output = ()> + Send + 'static) {
         let mut storing = Box::pin(storing);
-        if timeout(self.writer.patience(), &mut storing).await.is_err() {
+        if self.writer.in_time(&mut storing).await.is_none() {
             self.parts.metrics.failed(Failure::StoringInTime);
             self.jobs.tracker.spawn(storing);
         }

@@ -1,6 +1,7 @@
 //! The way to the store: what is said is given to it in order, and what was said is read from it.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -98,14 +99,20 @@ impl Writer {
         self.queue.is_failing()
     }
 
-    /// The longest that a request or the end of an answer waits for the store.
-    pub(super) fn patience(&self) -> Duration {
+    /// Waits for the store, but only as long as a request or the end of an answer may. A request that needs several
+    /// writes waits long for the first alone.
+    pub(super) async fn in_time<F: Future>(&self, storing: F) -> Option<F::Output> {
         let (usual, failing) = PATIENCE;
-        if self.is_failing() { failing } else { usual }
+        let is_held = self.is_failing() || self.queue.is_late();
+        let stored = timeout(if is_held { failing } else { usual }, storing).await;
+        if stored.is_err() {
+            self.queue.note_late();
+        }
+        stored.ok()
     }
 
-    /// Gives something to be written. Waits only where too much is waiting already, and no longer than
-    /// [`patience`](Self::patience).
+    /// Gives something to be written. Waits only where too much is waiting already, and only
+    /// [in time](Self::in_time).
     pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
         let Some(place) = self.place().await else {
             return Receipt(None);
@@ -181,7 +188,7 @@ impl Writer {
     /// A place among the writes that wait. `None` if none is free in time.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let free = Arc::clone(&self.places).acquire_owned();
-        timeout(self.patience(), free).await.ok()?.ok()
+        self.in_time(free).await?.ok()
     }
 
     /// Reads from a tenant's store, on a thread that may wait.

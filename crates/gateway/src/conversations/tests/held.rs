@@ -1,5 +1,6 @@
 //! A store that another process holds: what waits for it, and what is told.
 
+use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,4 +118,25 @@ async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
     assert_eq!(kept(&core, id).map(|(_, pins)| pins), Some(1));
     assert!(core.unpin(VIEWER, id, pin).await.unwrap());
     assert_eq!(kept(&core, id).map(|(_, pins)| pins), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_needs_several_writes_waits_long_for_the_first_alone() {
+    let (core, place, _folder) = core();
+    asks(&core, &said(1, "go on"), 1).await;
+    let writer = core.inner.writer.clone();
+    writer.flush().await;
+    let other = holding(&place);
+    assert!(writer.in_time(pending::<()>()).await.is_none());
+    // Far less than the patience with a store that is free.
+    let soon = Duration::from_millis(250);
+    for _ in 0..3 {
+        let next = timeout(soon, writer.in_time(pending::<()>()));
+        assert_eq!(next.await, Ok(None), "it waits long again");
+    }
+    drop(other);
+    asks(&core, &said(3, "go on"), 3).await;
+    writer.flush().await;
+    let next = timeout(soon, writer.in_time(pending::<()>()));
+    assert!(next.await.is_err(), "it is not waited for again");
 }
