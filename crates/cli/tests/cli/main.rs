@@ -23,6 +23,8 @@ mod inspect;
 mod listening;
 mod lsp;
 #[cfg(unix)]
+mod originals;
+#[cfg(unix)]
 mod plugin;
 mod plumb;
 mod plumb_run;

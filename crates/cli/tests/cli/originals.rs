@@ -1,0 +1,110 @@
+//! `ebbtide lost`, `recall`, `expand`, `undo` and `redo` beside a running gateway.
+
+use serde_json::{Value, json};
+
+use crate::ebbtide;
+use crate::listening::Listening;
+
+/// The largest number of requests before a swap.
+const REQUESTS: usize = 60;
+
+/// A client with one conversation.
+struct Client<'a> {
+    gateway: &'a Listening,
+    messages: Vec<Value>,
+    id: String,
+}
+
+impl Client<'_> {
+    /// Says this, and returns what the gateway did.
+    fn say(&mut self, text: &str) -> String {
+        self.messages.push(json!({"role": "user", "content": text}));
+        let body =
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": self.messages});
+        let answer = self.gateway.ask("POST /v1/messages", &body.to_string());
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let header = |name: &str| {
+            let mut lines = head.lines();
+            let found = lines.find_map(|line| line.strip_prefix(name));
+            found.unwrap_or_default().to_owned()
+        };
+        let body: Value = serde_json::from_str(body).expect("JSON");
+        let content = body["content"].clone();
+        self.messages
+            .push(json!({"role": "assistant", "content": content}));
+        self.id = header("x-ebbtide-conversation: ");
+        header("x-ebbtide-did: ")
+    }
+
+    /// Speaks until something is done.
+    fn until(&mut self, done: &str) -> String {
+        let mut said = 0;
+        loop {
+            let number = self.messages.len();
+            let sentence =
+                |of| format!("Section {number}.{of} of the plan asks for case{number}x{of}.");
+            let sentences: Vec<String> = (0..60).map(sentence).collect();
+            let did = self.say(&sentences.join(" "));
+            if did.contains(done) {
+                return did;
+            }
+            said += 1;
+            assert!(said < REQUESTS, "not {done} in {said} requests: {did}");
+        }
+    }
+}
+
+#[test]
+fn what_a_summary_replaced_is_listed_found_and_printed_and_the_swap_taken_back() {
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0", "--window", "16000"]);
+    let (upstream, window) = (sim.url(), ["--window", "16000", "--route", "extractive"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--anthropic-url"];
+    let gateway = Listening::start(&[&serve[..], &[&upstream], &window].concat());
+    let url = gateway.url();
+    let mut client = Client {
+        gateway: &gateway,
+        messages: Vec::new(),
+        id: String::new(),
+    };
+    let first = "The port of the staging database is 54329.\n\n  It stays closed on Sundays.";
+    client.say(first);
+    client.until("swapped");
+    let id = client.id.clone();
+    let run = |arguments: &[&str]| {
+        let (command, rest) = arguments.split_first().expect("a command");
+        let ran = ebbtide(&[&[*command, &id], rest, &["--url", &url]].concat());
+        assert_eq!(ran.exit, 0, "{arguments:?}: {}", ran.stderr);
+        ran
+    };
+
+    let lost = run(&["lost"]).stdout;
+    let is_entry =
+        |line: &str| line.contains(": ") && line.ends_with(')') && line.contains("(turn:");
+    assert!(!lost.is_empty() && lost.lines().all(is_entry), "{lost}");
+    let listed: Value = serde_json::from_str(&run(&["lost", "--json"]).stdout).expect("JSON");
+    let entries = listed["entries"].as_array().map(Vec::len);
+    assert_eq!(entries, Some(lost.lines().count()), "{listed}");
+
+    let found = run(&["recall", "staging database port", "--limit", "1"]).stdout;
+    let place = found.lines().next();
+    assert_eq!(
+        place,
+        Some("turn:1.1 (user, replaced by a summary)"),
+        "{found}"
+    );
+    assert_eq!(run(&["expand", "turn:1"]).stdout, first);
+    let line = run(&["expand", "turn:1", "--range", "3-3"]).stdout;
+    assert_eq!(line.trim_end(), "  It stays closed on Sundays.");
+
+    run(&["undo"]);
+    let did = client.say("Go on.");
+    assert!(
+        did.contains("undone") && !did.contains("compacted"),
+        "{did}"
+    );
+    run(&["redo"]);
+    let did = client.say("Go on.");
+    assert!(did.contains("compacted"), "{did}");
+    gateway.end();
+    sim.end();
+}
