@@ -97,14 +97,12 @@ fn what_a_summary_replaced_is_listed_found_and_printed_and_the_swap_taken_back()
     assert_eq!(line.trim_end(), "  It stays closed on Sundays.");
 
     run(&["undo"]);
-    let did = client.say("Go on.");
-    assert!(
-        did.contains("undone") && !did.contains("compacted"),
-        "{did}"
-    );
+    // A larger summary, since the whole conversation does not fit.
+    let is_remade = |_| client.say("Go on.").contains("swapped");
+    assert!((0..REQUESTS).any(is_remade), "no larger summary");
     run(&["redo"]);
     let did = client.say("Go on.");
-    assert!(did.contains("compacted"), "{did}");
+    assert!(did.contains("swapped"), "{did}");
     gateway.end();
     sim.end();
 }
