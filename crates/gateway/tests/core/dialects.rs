@@ -93,7 +93,7 @@ fn output(answer: &Value) -> Vec<Value> {
 }
 
 pub const CHAT: (&str, &str) = ("/v1/chat/completions", "messages");
-const RESPONSES: (&str, &str) = ("/v1/responses", "input");
+pub const RESPONSES: (&str, &str) = ("/v1/responses", "input");
 
 /// Summaries are made like this.
 fn by(route: RouteChoice) -> impl FnOnce(&mut Config) {

@@ -14,10 +14,13 @@ mod continuations;
 mod decorating;
 mod desk;
 mod dialects;
+#[path = "../adversity/dice.rs"]
+mod dice;
 mod documents;
 mod encodings;
 mod house;
 mod naming;
+mod orders;
 mod pinning;
 mod proof;
 mod purges;
