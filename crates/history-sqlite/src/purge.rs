@@ -25,9 +25,15 @@ const BYTES: u64 = 256 << 10;
 /// Pages given back to the file system per transaction.
 const PAGES: u64 = 500;
 
-/// The most free pages of which any are given back. SQLite searches the list of them for each page at the end of
-/// the file, so a long one would take hours.
+/// The free pages from which on they are given back in smaller steps: SQLite searches the list of them for each page
+/// at the end of the file.
 const LIST: u64 = 64 * PAGES;
+
+/// Pages given back per transaction while the list is long.
+const FEW: u64 = 16;
+
+/// The free pages from which on none are given back: it would take hours. Later turns use them.
+const TOO_MANY: u64 = 8 * LIST;
 
 /// The pause between two transactions, longer than a writer waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(4);
@@ -109,15 +115,10 @@ fn transact<T>(
     Ok(done)
 }
 
-/// Lets others write. Pages at the end of the file are given back as soon as they are free, while few are.
+/// Lets others write, and gives pages back as soon as they are free, before their list grows long.
 fn rest(connection: &Connection) -> rusqlite::Result<()> {
     settle(connection)?;
-    let free = pragma(connection, "freelist_count")?;
-    if (PAGES..LIST).contains(&free) {
-        vacuum(connection)?;
-        settle(connection)?;
-    }
-    Ok(())
+    give_back_to(connection, PAGES)
 }
 
 /// Shortens a long log, and leaves a pause in which others write.
@@ -272,9 +273,14 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
 /// Returns free pages to the file system. A file that was made by hand keeps them for later turns, as does one in
 /// which too many are free: it could give them back only as a whole, for which everybody would have to wait.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    give_back_to(connection, 1)
+}
+
+/// Returns free pages until fewer than `few` are left.
+fn give_back_to(connection: &Connection, few: u64) -> rusqlite::Result<()> {
     let mut free = pragma(connection, "freelist_count")?;
-    while (1..LIST).contains(&free) {
-        vacuum(connection)?;
+    while (few..TOO_MANY).contains(&free) {
+        vacuum(connection, if free < LIST { PAGES } else { FEW })?;
         let left = pragma(connection, "freelist_count")?;
         if left >= free {
             break;
@@ -286,9 +292,9 @@ pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Gives back some free pages.
-fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
+fn vacuum(connection: &Connection, pages: u64) -> rusqlite::Result<()> {
     // Each step of the statement frees one page.
-    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
     let mut rows = vacuum.query([])?;
     while rows.next()?.is_some() {}
     Ok(())
