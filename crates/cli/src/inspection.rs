@@ -278,7 +278,7 @@ fn repeats(turns: &[Turn], matched: &Matched<'_>, counter: &dyn TokenCounter) ->
 
 /// The path that a call reads; `None` unless the tool's name says that it reads a file.
 fn file_read(call: &ToolCall) -> Option<String> {
-    let name = call.name.to_ascii_lowercase();
+    let name = call.own_name().to_ascii_lowercase();
     let reads = ["read", "view", "open", "cat"]
         .iter()
         .any(|verb| name == *verb || name.starts_with(&format!("{verb}_")));

@@ -130,6 +130,14 @@ pub struct ToolCall {
     pub arguments: Text,
 }
 
+impl ToolCall {
+    /// The tool's name without the server's in front: `read` of `mcp__files__read`.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit("__").next().unwrap_or_default()
+    }
+}
+
 /// The answer of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ToolResult {
@@ -511,6 +519,23 @@ mod tests {
         assert_ne!(picture(b"cat"), picture(b"dog"));
         assert_ne!(block(b"cat"), block(b"dog"));
         assert_ne!(block(b"cat"), picture(b"cat"));
+    }
+
+    #[test]
+    fn a_tool_has_a_name_of_its_own() {
+        for (name, own) in [
+            ("read", "read"),
+            ("mcp__files__read", "read"),
+            ("multi_agent__wait_agent", "wait_agent"),
+            ("", ""),
+        ] {
+            let call = ToolCall {
+                id: CallId::from("c"),
+                name: Text::from(name),
+                arguments: Text::default(),
+            };
+            assert_eq!(call.own_name(), own);
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn phase(turn: &Turn, rest: &[Turn]) -> Phase {
 
 /// Returns true if a call only waits: a tool that is made for it, or a shell command that begins with `sleep`.
 fn waits(call: &ToolCall) -> bool {
-    let name = call.name.to_ascii_lowercase();
+    let name = call.own_name().to_ascii_lowercase();
     let made_for_it = ["sleep", "wait", "poll", "bashoutput", "taskoutput"];
     if made_for_it
         .iter()

@@ -16,6 +16,24 @@ pub(crate) fn text_of(value: Value<'_>, key: &str) -> Text {
         .map_or_else(Text::default, |text| Text::from(&*text))
 }
 
+/// The name of the tool that a call names, behind that of its namespace: Codex puts the tools of a server into one
+/// (`mcp__files`), and other clients call them `mcp__files__read`.
+pub(crate) fn called(call: Value<'_>) -> Text {
+    let (own, space) = (text_of(call, "name"), text_of(call, "namespace"));
+    match own.is_empty() {
+        true => own,
+        false => Text::from(qualified(&space, &own)),
+    }
+}
+
+/// A tool's name behind that of its namespace, if it stands in one.
+pub(super) fn qualified(space: &str, name: &str) -> String {
+    match space {
+        "" => name.to_owned(),
+        space => format!("{space}__{name}"),
+    }
+}
+
 /// The string under `key`, or the JSON that stands there instead.
 pub(super) fn text_or_json(value: Value<'_>, key: &str) -> Text {
     let Some(found) = value.get(key) else {

@@ -200,9 +200,9 @@ fn item(payload: Value<'_>) -> Option<(Role, Parts)> {
     let id = payload.get_text("call_id");
     let id = id.unwrap_or_else(|| payload.word("id"));
     let mut call = |name: &str, key: &str| {
-        let own = payload.get_text("name");
+        let own = parts::called(payload);
         let arguments = unquoted(payload.field(key));
-        out.call(&id, own.as_deref().unwrap_or(name), &arguments);
+        out.call(&id, if own.is_empty() { name } else { &own }, &arguments);
     };
     match &*payload.word("type") {
         "message" => {

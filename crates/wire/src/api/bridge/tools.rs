@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Known, Tools};
-
-/// Stands between a namespace and the name of a tool in it.
-const BETWEEN: &str = "__";
+use crate::api::parts;
 
 /// The argument that holds the text of a custom tool.
 const INPUT: &str = "input";
@@ -66,10 +64,7 @@ fn one(tool: &Value, namespace: Option<&str>, known: &mut Tools) -> Option<Value
 
 /// The name of a tool as the server sees it.
 pub(super) fn there(name: &str, namespace: Option<&str>) -> String {
-    match namespace {
-        Some(namespace) => format!("{namespace}{BETWEEN}{name}"),
-        None => name.to_owned(),
-    }
+    parts::qualified(namespace.unwrap_or_default(), name)
 }
 
 /// What a custom tool does, with the grammar of its text.

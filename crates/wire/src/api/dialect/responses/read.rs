@@ -70,7 +70,7 @@ pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
     let form = CALLS.iter().find(|(call, _, _)| *call == kind);
     if let Some((_, name, arguments)) = form.filter(|_| is_call(item)) {
-        let own = called(item);
+        let own = parts::called(item);
         let name = if own.is_empty() {
             Text::from(*name)
         } else {
@@ -101,17 +101,6 @@ pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
             out.push(parts::opaque(item));
         }
         _ => out.push(parts::opaque(item)),
-    }
-}
-
-/// The name of the tool that a call names, behind that of its namespace: Codex puts the tools of a server into one
-/// (`mcp__files`), and other clients call them `mcp__files__read`.
-fn called(item: Value<'_>) -> Text {
-    let own = parts::text_of(item, "name");
-    let space = parts::text_of(item, "namespace");
-    match own.is_empty() || space.is_empty() {
-        true => own,
-        false => Text::from(format!("{space}__{own}")),
     }
 }
 
