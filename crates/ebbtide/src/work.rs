@@ -100,7 +100,8 @@ impl Work {
 
 /// A summary as its conversation takes it.
 pub(crate) fn summary(order: &Order, made: Made, fallen: Option<String>, at: Timestamp) -> Summary {
-    let lost = conversation::originals::told(&order.old, &order.tail, &made.readable());
+    let told = |text: String| conversation::originals::told(&order.old, &order.tail, &text);
+    let lost = made.readable().map(told).unwrap_or_default();
     let fallen = fallen.map(|code| (history::Route::Readable, code));
     Summary {
         text: made.text,

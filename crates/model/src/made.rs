@@ -58,10 +58,12 @@ impl Made {
         self.spent.iter().map(|spent| spent.cost).sum()
     }
 
-    /// All text that is known to stand in front of the turns behind the summary.
+    /// All that the model reads in place of the turns, as far as it is told with the summary. `None` if the provider
+    /// keeps the summary sealed: nobody knows what it says.
     #[must_use]
-    pub fn readable(&self) -> String {
-        format!("{}\n{}", self.text, self.beside)
+    pub fn readable(&self) -> Option<String> {
+        let ledger = self.ledger.join("\n");
+        (!self.text.is_empty()).then(|| format!("{}\n{}\n{ledger}", self.text, self.beside))
     }
 }
 

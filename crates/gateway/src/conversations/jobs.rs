@@ -278,7 +278,9 @@ impl Inner {
             Some(vacancy) => vacancy.summarise(client, (&order, routes), hurry).await?,
             None => model::summarise(client, &order, &routes).await?,
         };
-        let text = made.readable();
+        let Some(text) = made.readable() else {
+            return Ok((made, Vec::new()));
+        };
         let lost = spawn_blocking(move || originals::told(&order.old, &order.tail, &text));
         Ok((made, lost.await.unwrap_or_default()))
     }

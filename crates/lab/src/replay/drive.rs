@@ -368,7 +368,10 @@ impl<'a> Drive<'a> {
                 String::new(),
             ),
         };
-        let lost = conversation::originals::told(old, tail, &format!("{text}\n{beside}"));
+        let lost = match text.is_empty() {
+            true => Vec::new(),
+            false => conversation::originals::told(old, tail, &format!("{text}\n{beside}\n")),
+        };
         let summary = Summary {
             tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
             text: text.clone(),
