@@ -75,7 +75,7 @@ struct Shared {
     /// Held from before writes are taken until they are kept: they are kept in order.
     writing: Mutex<()>,
     is_failing: AtomicBool,
-    /// True from when a write came too late for its caller until one is kept.
+    /// True from when a write missed its caller's deadline until one is kept.
     is_late: AtomicBool,
 }
 

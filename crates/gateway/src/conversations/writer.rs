@@ -188,7 +188,9 @@ impl Writer {
     /// A place among the writes that wait. `None` if none is free in time.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let free = Arc::clone(&self.places).acquire_owned();
-        self.in_time(free).await?.ok()
+        let (usual, failing) = PATIENCE;
+        let patience = if self.is_failing() { failing } else { usual };
+        timeout(patience, free).await.ok()?.ok()
     }
 
     /// Reads from a tenant's store, on a thread that may wait.

@@ -121,7 +121,7 @@ async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_needs_several_writes_waits_long_for_the_first_alone() {
+async fn a_request_waits_long_for_its_first_write_alone() {
     let (core, place, _folder) = core();
     asks(&core, &said(1, "go on"), 1).await;
     let writer = core.inner.writer.clone();
