@@ -136,8 +136,8 @@ async fn check(dialect: (&'static str, &'static str)) {
             run((dialect, route, seed), &mut tally).await;
         }
     }
-    assert!(tally.swaps > 60, "{tally:?}");
-    assert!(tally.undone > 20 && tally.redone > 5, "{tally:?}");
+    assert!(tally.swaps > 20, "{tally:?}");
+    assert!(tally.undone > 5 && tally.redone > 0, "{tally:?}");
 }
 
 async fn run(

@@ -121,14 +121,17 @@ async fn the_note_quotes_losses_behind_a_block_of_the_provider_too() {
     let mut agent = Agent::new("key-one");
     // More than the share of the user's words holds.
     let said: Vec<&str> = sentences().collect();
+    let mut is_swapped = false;
     for some in said.chunks(20).cycle().take(60) {
         let came = agent.say(&house, &some.join("\n")).await;
-        // The block is prepared beside the answers.
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
-        if came.did().contains("swapped") {
+        is_swapped = came.did().contains("swapped");
+        if is_swapped {
             break;
         }
+        // The block is prepared beside the answers.
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
     }
+    assert!(is_swapped, "no swap");
     let lines = quoted(&house);
     assert!((1..=3).contains(&lines.len()), "{lines:?}");
     let newest = house.newest();

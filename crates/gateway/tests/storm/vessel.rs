@@ -70,7 +70,14 @@ impl Vessel {
         if let Some((_, url)) = &self.running {
             return url.clone();
         }
-        let started = self.start().or_else(|why| {
+        let mut started = self.start();
+        // An empty file that another program holds is not yet a store.
+        for _ in 0..2 {
+            if started.as_ref().is_err_and(|why| why.contains("locked")) {
+                started = self.start();
+            }
+        }
+        let started = started.or_else(|why| {
             // A person is told, and decides about the file.
             assert!(self.is_damaged, "a sound store cannot be used: {why}");
             self.set_aside += 1;
@@ -134,6 +141,11 @@ impl Vessel {
         child.kill().unwrap();
         child.wait().unwrap();
         took
+    }
+
+    /// Returns true unless the process was killed or has ended.
+    pub const fn is_running(&self) -> bool {
+        self.running.is_some()
     }
 
     /// The bytes of the store's log.

@@ -304,6 +304,10 @@ impl Voyage {
 
     /// Ends the process in order. Where nobody else has the store, all of it is in its one file then.
     fn stop(&mut self) {
+        // What a killed process leaves in the log, the next one finds.
+        if !self.vessel.is_running() {
+            return;
+        }
         let is_held = self.locks.iter().any(|lock| !lock.is_finished());
         let took = self.vessel.stop();
         let (seed, log) = (self.seed, self.vessel.log());
