@@ -480,7 +480,7 @@ fn chain(parent: TurnId, role: Role, parts: &[Part]) -> TurnId {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attachment, Digest, Opaque, Part, Role, TurnDraft, TurnId};
+    use super::{Attachment, CallId, Digest, Opaque, Part, Role, ToolCall, TurnDraft, TurnId};
     use crate::counter::Heuristic;
     use crate::text::Text;
 
