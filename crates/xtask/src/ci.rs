@@ -106,7 +106,8 @@ impl Aside {
     fn begin(root: &Path) -> anyhow::Result<Self> {
         let printed = root.join("target/ci-aside.txt");
         let file = File::create(&printed).context("cannot create target/ci-aside.txt")?;
-        let mut command = Command::new(std::env::current_exe()?);
+        // The steps before have built this program anew, so that it is no longer where it was started from.
+        let mut command = Command::new(root.join("target/debug/xtask"));
         command.args(["ci", "--aside"]).current_dir(root);
         command.stdout(file.try_clone()?).stderr(file);
         let running = thread::Builder::new().name(ASIDE.to_owned());
