@@ -25,14 +25,14 @@ const BYTES: u64 = 256 << 10;
 /// Pages given back to the file system per transaction.
 const PAGES: u64 = 500;
 
-/// The free pages from which on they are given back in smaller steps: SQLite searches the list of them for each page
-/// at the end of the file.
+/// With more free pages than this, each step gives back fewer: SQLite searches the whole list of free pages for each
+/// page at the end of the file.
 const LIST: u64 = 64 * PAGES;
 
 /// Pages given back per transaction while the list is long.
 const FEW: u64 = 16;
 
-/// The free pages from which on none are given back: it would take hours. Later turns use them.
+/// With more free pages than this, none are given back, which would take hours. Later turns use them.
 const TOO_MANY: u64 = 8 * LIST;
 
 /// The pause between two transactions, longer than a writer waits before it tries again.
@@ -271,7 +271,7 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
 }
 
 /// Returns free pages to the file system. A file that was made by hand keeps them for later turns, as does one in
-/// which too many are free: it could give them back only as a whole, for which everybody would have to wait.
+/// which too many are free: only rewriting the whole file would help, and everybody would have to wait for that.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     give_back_to(connection, 1)
 }

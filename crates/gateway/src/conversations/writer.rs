@@ -111,8 +111,7 @@ impl Writer {
         stored.ok()
     }
 
-    /// Gives something to be written. Waits only where too much is waiting already, and only
-    /// [in time](Self::in_time).
+    /// Gives something to be written. Waits only where too much is waiting already, and no longer than half a second.
     pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
         let Some(place) = self.place().await else {
             return Receipt(None);

@@ -13,7 +13,7 @@ const STEPS: usize = 24;
 const PIN: &str = "Never write to the table `orders`.";
 const RULE: &str = "Answer in whole sentences.";
 
-/// What happened in all runs.
+/// Counts of all runs.
 #[derive(Debug, Default)]
 struct Tally {
     swaps: usize,
@@ -100,7 +100,7 @@ impl Talk {
         did
     }
 
-    /// What was just said reached the provider, beside the pin and the first message's words.
+    /// Checks that the newest words reached the provider, with the pin and the rule of the first message.
     fn arrived(&self, marker: &str, case: &str) {
         let is_it = |body: &Value| {
             let all = body[self.dialect.1].as_array();
