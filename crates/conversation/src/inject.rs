@@ -3,8 +3,8 @@
 
 use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
-use context::{Role, TokenCounter, Turn};
-use history::{Change, Edition};
+use context::{Role, TokenCounter, Tokens, Turn};
+use history::Edition;
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
@@ -12,6 +12,7 @@ use crate::flight::Flight;
 use crate::homunculus::Extent;
 use crate::incoming::Incoming;
 use crate::originals;
+use crate::overlay::text_of;
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
@@ -22,13 +23,13 @@ const ROOM: usize = 1 << 20;
 const TOLD: usize = 3;
 
 impl Conversation {
-    /// Adds what is due to a request that is about to be sent.
+    /// Adds what is due to a request that is about to be sent. Returns the tokens of all that was added.
     pub(crate) fn inject(
         &mut self,
         incoming: &Incoming<'_>,
         flight: &Flight,
         (shown, batch, did): (Extent, &mut Batch, &mut Vec<Did>),
-    ) {
+    ) -> Tokens {
         let overlay = self.overlay.as_ref();
         if flight.swapped && overlay.is_some_and(|overlay| !overlay.pins.is_empty()) {
             did.push(Did::Pinned);
@@ -58,7 +59,9 @@ impl Conversation {
             self.flights.noted = flight.turns.number;
             additions.push(addition);
         }
+        let mut tokens = Tokens::ZERO;
         for Addition { message, change } in additions {
+            tokens += incoming.model.counter().count(text_of(&change));
             let turn = self.id_before(message + 1);
             let overlay = self.overlay.get_or_insert_default();
             overlay.add(message, change.clone());
@@ -68,6 +71,7 @@ impl Conversation {
                 at: incoming.now,
             });
         }
+        tokens
     }
 
     /// Decides if the agent is told the state of its memory: with a user's new words once there was
@@ -137,10 +141,7 @@ impl Conversation {
         };
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         // The note must not make the request too long: that would end the agent's work to tell it of it.
-        let (Change::Appended(text) | Change::Followed(text)) = &note.change else {
-            return Some(note);
-        };
-        let tokens = incoming.model.counter().count(text);
+        let tokens = incoming.model.counter().count(text_of(&note.change));
         (view + tokens <= self.supervisor.machine.limits().window).then_some(note)
     }
 

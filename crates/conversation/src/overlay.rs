@@ -66,15 +66,21 @@ impl Overlay {
 
     /// The bytes of its texts.
     pub(crate) fn bytes(&self) -> usize {
-        let size = |change: &Change| match change {
-            Change::Appended(text) | Change::Followed(text) | Change::Shrunk { text, .. } => {
-                text.len()
-            }
-        };
         let marks = self.mark.iter().chain(&self.ready).chain(&self.undone);
         let marks: usize = marks.map(|mark| mark.summary.len()).sum();
-        let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
+        let editions = self
+            .editions
+            .iter()
+            .map(|(_, change)| text_of(change).len());
+        let editions: usize = editions.sum();
         marks + editions + self.pins.len() + self.beside.bytes()
+    }
+}
+
+/// The text of a change: of what is added as it is sent, or of what stands in a result's place.
+pub(crate) const fn text_of(change: &Change) -> &Text {
+    match change {
+        Change::Appended(text) | Change::Followed(text) | Change::Shrunk { text, .. } => text,
     }
 }
 

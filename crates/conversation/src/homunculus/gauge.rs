@@ -151,6 +151,13 @@ impl Gauge {
         });
     }
 
+    /// Text is sent in the last view beside its turns. It stays there, and counts until the provider reports.
+    pub(crate) fn besides(&mut self, tokens: Tokens) {
+        if let Some(last) = &mut self.last {
+            last.size.known += tokens;
+        }
+    }
+
     /// The provider counted so many tokens in the last sent view.
     pub(crate) const fn report(&mut self, input: Tokens) {
         if let Some(last) = &mut self.last {
@@ -248,6 +255,23 @@ mod tests {
         gauge.send(&WHOLE, &Path::new(outline, len, &[]));
         gauge.report(Tokens::new(input));
         gauge
+    }
+
+    #[test]
+    fn notes_count_until_the_provider_reports() {
+        let outline = outline(&[(1_000, 0); 8]);
+        let mut gauge = Gauge::default();
+        for len in 1..=6 {
+            gauge.send(&WHOLE, &Path::new(&outline, len, &[]));
+            gauge.besides(Tokens::new(80));
+        }
+        assert_eq!(known(&gauge, &WHOLE, &outline, 7), 7_000 + 6 * 80);
+        // After a swap those behind it are in the correction.
+        let swapped = Extent { from: 4, ..WHOLE };
+        let after = known(&gauge, &swapped, &outline, 6);
+        assert!((2_000..2_500).contains(&after), "{after}");
+        gauge.report(Tokens::new(6_100));
+        assert_eq!(known(&gauge, &WHOLE, &outline, 7), 7_100);
     }
 
     #[test]

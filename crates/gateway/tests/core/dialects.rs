@@ -169,3 +169,33 @@ async fn instructions_that_differ_each_time_keep_a_chat_together() {
     assert_eq!(conversations.len(), 1, "{conversations:?}");
     house.close().await;
 }
+
+/// What a streamed answer says.
+fn said(events: &str) -> String {
+    let data = events.lines().filter_map(|it| it.strip_prefix("data: "));
+    let chunks = data.filter_map(|it| serde_json::from_str::<Value>(it).ok());
+    let delta = |chunk: Value| {
+        let text = chunk["choices"][0]["delta"]["content"].as_str();
+        text.map(str::to_owned)
+    };
+    chunks.filter_map(delta).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_are_counted_where_a_stream_brings_no_usage() {
+    let house = House::new(by(RouteChoice::Extractive)).await;
+    let mut messages = vec![json!({"role": "system", "content": "Be careful."})];
+    let mut did = Vec::new();
+    for n in 0..160 {
+        // So little is said that the notes are a third of all.
+        messages.push(json!({"role": "user", "content": words(n, 500)}));
+        let body = json!({"model": "gpt-5.5", "stream": true, "messages": messages});
+        let (done, events) = stream(&house, CHAT.0, &body).await;
+        did.push(done);
+        messages.push(json!({"role": "assistant", "content": said(&events)}));
+    }
+    house.close().await;
+    let count = |word: &str| did.iter().filter(|done| done.contains(word)).count();
+    assert!(count("swapped") >= 2 && count("noted") > 100, "{did:?}");
+    assert_eq!(count("rescued"), 0, "{did:?}");
+}

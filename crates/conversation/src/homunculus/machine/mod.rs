@@ -247,6 +247,11 @@ impl<S: Strategy> Homunculus<S> {
         machine.sending.last = Some(at);
     }
 
+    /// Text of so many tokens is sent beside the turns of the newest view: notes, and pins that are told again.
+    pub(crate) fn besides(&mut self, tokens: Tokens) {
+        self.machine.gauge.besides(tokens);
+    }
+
     /// The size of a view as the provider counts it, as far as that is known.
     #[must_use]
     pub fn size(&self, shown: &Extent, path: &Path<'_>) -> Size {
