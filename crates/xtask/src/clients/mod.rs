@@ -73,9 +73,10 @@ impl Bench {
         let totals = provider.stop()?;
         tested?;
         log?;
+        // First: a request that was refused and mended is in the log twice.
+        self.check_rejected(&totals)?;
         let environment = [("CLIENTS_PROVIDER_LOG", self.file("provider.jsonl"))];
-        self.pytest(python, "received", &environment)?;
-        self.check_rejected(&totals)
+        self.pytest(python, "received", &environment)
     }
 
     fn provider(&self) -> anyhow::Result<Process> {
