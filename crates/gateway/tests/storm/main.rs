@@ -75,7 +75,7 @@ mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let mut started = vessel::Vessel::new(folder.path(), "http://127.0.0.1:9");
+        let mut started = vessel::Vessel::new(folder.path(), "http://127.0.0.1:9", false);
         assert!(started.url().starts_with("http://127.0.0.1:"));
         assert!(started.kill(), "it was running");
     }

@@ -43,6 +43,8 @@ pub fn asked(name: &str) -> Option<String> {
 pub struct Vessel {
     store: PathBuf,
     upstream: String,
+    /// True if a model writes the summaries.
+    is_written: bool,
     running: Option<(Child, String)>,
     /// True once the store was damaged.
     is_damaged: bool,
@@ -51,10 +53,11 @@ pub struct Vessel {
 }
 
 impl Vessel {
-    pub fn new(folder: &Path, upstream: &str) -> Self {
+    pub fn new(folder: &Path, upstream: &str, is_written: bool) -> Self {
         Self {
             store: folder.join("history.db"),
             upstream: upstream.to_owned(),
+            is_written,
             running: None,
             is_damaged: false,
             set_aside: 0,
@@ -98,6 +101,7 @@ impl Vessel {
             .args(["tests::vessel", "--exact", "--nocapture"])
             .env("EBBTIDE_STORM_STORE", &self.store)
             .env("EBBTIDE_STORM_UPSTREAM", &self.upstream)
+            .env("EBBTIDE_STORM_WRITTEN", self.is_written.to_string())
             .stdout(Stdio::piped())
             // When it closes, the process ends in order.
             .stdin(Stdio::piped())
@@ -248,7 +252,10 @@ pub fn serve() -> bool {
         ..Config::default()
     };
     config.policy.window = Some(Tokens::new(WINDOW));
-    config.policy.route = RouteChoice::Extractive;
+    config.policy.route = match asked("WRITTEN").is_some_and(|it| it == "true") {
+        true => RouteChoice::Auto,
+        false => RouteChoice::Extractive,
+    };
     config.tenants = gateway::config::Tenancy::Keys;
     let silence = SignedDuration::try_from(SILENCE).unwrap();
     (config.limits.silence, config.limits.read) = (silence, silence);
