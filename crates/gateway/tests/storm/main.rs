@@ -2,7 +2,8 @@
 //! is killed, its store is locked and damaged, and what is said is hostile.
 //!
 //! `cargo xtask storm --seconds N --seed S` runs it for longer. A run prints its seed first; with
-//! `EBBTIDE_STORM_SEED` it is the same run again.
+//! `EBBTIDE_STORM_SEED` it is the same run again. `EBBTIDE_STORM_PATIENCE` multiplies the bounds on waiting, for a
+//! machine that does other work.
 
 #[cfg(test)]
 #[path = "../adversity/dice.rs"]

@@ -13,6 +13,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use wire::api::{Accumulator, Decoder, Dialect, Response};
 
+use crate::vessel::patient;
+
 pub const KEY: &str = "sk-ant-of-the-storm";
 /// The longest that anything may take: the provider's silence three times over, and the store's wait.
 pub const LONGEST: Duration = Duration::from_secs(30);
@@ -180,7 +182,7 @@ impl Talker {
                 let body = answer.into_body().collect().await;
                 Some((status, body.ok()?.to_bytes()))
             };
-            let came = timeout(LONGEST, asked).await.ok()?;
+            let came = timeout(patient(LONGEST), asked).await.ok()?;
             Some(came.map_or((None, Bytes::new()), |(status, body)| (Some(status), body)))
         })
     }

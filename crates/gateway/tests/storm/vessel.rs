@@ -39,13 +39,27 @@ pub fn asked(name: &str) -> Option<String> {
     std::env::var(format!("EBBTIDE_STORM_{name}")).ok()
 }
 
+/// A process that serves.
+struct Running {
+    child: Child,
+    url: String,
+    /// Read no more, and kept open: who writes to a closed pipe fails.
+    _told: BufReader<ChildStdout>,
+}
+
+/// A time times the patience that was asked for: on a machine that does other work, everything takes longer.
+pub fn patient(time: Duration) -> Duration {
+    let times = asked("PATIENCE").and_then(|times| times.parse::<u32>().ok());
+    time * times.unwrap_or(1).max(1)
+}
+
 /// A gateway that may be killed.
 pub struct Vessel {
     store: PathBuf,
     upstream: String,
     /// True if a model writes the summaries.
     is_written: bool,
-    running: Option<(Child, String)>,
+    running: Option<Running>,
     /// True once the store was damaged.
     is_damaged: bool,
     /// How often a damaged store could not be used, was told so, and was set aside.
@@ -70,8 +84,8 @@ impl Vessel {
 
     /// The URL, after starting the process if it is not there.
     pub fn url(&mut self) -> String {
-        if let Some((_, url)) = &self.running {
-            return url.clone();
+        if let Some(running) = &self.running {
+            return running.url.clone();
         }
         let mut started = self.start();
         // An empty file that another program holds is not yet a store.
@@ -90,12 +104,11 @@ impl Vessel {
             }
             self.start()
         });
-        let (_, url) = self.running.insert(started.unwrap());
-        url.clone()
+        self.running.insert(started.unwrap()).url.clone()
     }
 
     /// Starts the process, or returns what it says against its store.
-    fn start(&self) -> Result<(Child, String), String> {
+    fn start(&self) -> Result<Running, String> {
         let program = std::env::current_exe().unwrap();
         let mut child = Command::new(program)
             .args(["tests::vessel", "--exact", "--nocapture"])
@@ -107,8 +120,13 @@ impl Vessel {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        match told(child.stdout.take().unwrap()) {
-            Ok(url) => Ok((child, url)),
+        let mut told = BufReader::new(child.stdout.take().unwrap());
+        match url(&mut told) {
+            Ok(url) => Ok(Running {
+                child,
+                url,
+                _told: told,
+            }),
             Err(why) => {
                 child.wait().unwrap();
                 Err(why)
@@ -118,7 +136,7 @@ impl Vessel {
 
     /// Kills the process. Returns false if it had ended by itself.
     pub fn kill(&mut self) -> bool {
-        let Some((mut child, _)) = self.running.take() else {
+        let Some(Running { mut child, .. }) = self.running.take() else {
             return true;
         };
         let ran = child.try_wait().unwrap().is_none();
@@ -134,11 +152,11 @@ impl Vessel {
     )]
     pub fn stop(&mut self) -> Duration {
         let began = Instant::now();
-        let Some((mut child, _)) = self.running.take() else {
+        let Some(Running { mut child, .. }) = self.running.take() else {
             return Duration::ZERO;
         };
         drop(child.stdin.take());
-        while child.try_wait().unwrap().is_none() && began.elapsed() < LONGEST {
+        while child.try_wait().unwrap().is_none() && began.elapsed() < patient(LONGEST) {
             thread::sleep(Duration::from_millis(5));
         }
         let took = began.elapsed();
@@ -222,12 +240,11 @@ impl Drop for Vessel {
 }
 
 /// The URL that a process serves at, or what it says against its store.
-fn told(by: ChildStdout) -> Result<String, String> {
-    let mut lines = BufReader::new(by);
+fn url(told: &mut BufReader<ChildStdout>) -> Result<String, String> {
     let mut line = String::new();
     loop {
         line.clear();
-        let read = lines.read_line(&mut line).unwrap();
+        let read = told.read_line(&mut line).unwrap();
         assert!(read > 0, "the gateway ended without a word");
         if let Some((_, url)) = line.trim().split_once(READY) {
             return Ok(url.to_owned());

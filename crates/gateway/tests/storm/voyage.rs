@@ -15,7 +15,7 @@ use wire::api::{Dialect, Request};
 
 use crate::dice::Dice;
 use crate::talker::{Came, KEY, Talker};
-use crate::vessel::{Vessel, WINDOW, clock};
+use crate::vessel::{Vessel, WINDOW, clock, patient};
 use crate::weather::{Fault, Seen, Weather};
 
 const STEPS: u64 = 12;
@@ -176,7 +176,7 @@ impl Voyage {
                 Came::Answered(messages) => {
                     let took = began.elapsed();
                     assert!(
-                        troubles.faults > 0 || took < PROMPT,
+                        troubles.faults > 0 || took < patient(PROMPT),
                         "seed {seed}, step {step}: answered after {took:?}"
                     );
                     let arrived = |seen: &Seen| seen.body.contains(&marker);
@@ -316,7 +316,10 @@ impl Voyage {
         let is_held = self.locks.iter().any(|lock| !lock.is_finished());
         let took = self.vessel.stop();
         let (seed, log) = (self.seed, self.vessel.log());
-        assert!(took < ORDERLY, "seed {seed}: it took {took:?} to end");
+        assert!(
+            took < patient(ORDERLY),
+            "seed {seed}: it took {took:?} to end"
+        );
         assert!(
             is_held || self.is_damaged || log == 0,
             "seed {seed}: {log} bytes of the log remain"
