@@ -136,7 +136,10 @@ impl Vessel {
 
     /// Kills the process. Returns false if it had ended by itself.
     pub fn kill(&mut self) -> bool {
-        let Some(Running { mut child, .. }) = self.running.take() else {
+        let Some(Running {
+            mut child, _told, ..
+        }) = self.running.take()
+        else {
             return true;
         };
         let ran = child.try_wait().unwrap().is_none();
@@ -152,7 +155,10 @@ impl Vessel {
     )]
     pub fn stop(&mut self) -> Duration {
         let began = Instant::now();
-        let Some(Running { mut child, .. }) = self.running.take() else {
+        let Some(Running {
+            mut child, _told, ..
+        }) = self.running.take()
+        else {
             return Duration::ZERO;
         };
         drop(child.stdin.take());
