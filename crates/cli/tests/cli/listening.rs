@@ -15,7 +15,12 @@ pub struct Listening {
 impl Listening {
     /// Starts it and waits until it says where it listens.
     pub fn start(arguments: &[&str]) -> Self {
-        let mut child = program(arguments).spawn().expect("the program starts");
+        Self::of(program(arguments))
+    }
+
+    /// Starts a command that ends as the program.
+    pub fn of(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the program starts");
         let mut line = String::new();
         // One byte at a time, so that nothing behind the line is lost.
         let stdout = child.stdout.as_mut().expect("a pipe");

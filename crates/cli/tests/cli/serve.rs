@@ -1,6 +1,7 @@
 //! `ebbtide serve`, `config` and `pin`. The server is stopped by a signal, so on Unix only.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use history::{Engine as _, Limits};
 use history_sqlite::Sqlite;
@@ -140,6 +141,83 @@ fn a_damaged_store_is_told_of_and_requests_pass() {
     assert!(said.contains("  store      in memory"), "{said}");
     let after = std::fs::read(&store).expect("a file");
     assert!(after == bytes, "the file is as it was");
+    sim.end();
+}
+
+/// A gateway whose store is on a disk of this size in kB, in a mount of its own. `None` where the system has none
+/// for ordinary users.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn on_a_small_disk(folder: &Path, kilobytes: u32, arguments: &[&str]) -> Option<Listening> {
+    let place = folder.display();
+    let mount = format!("mount -t tmpfs -o size={kilobytes}k tmpfs '{place}'");
+    let own = ["--user", "--map-root-user", "--mount", "sh", "-c"];
+    let tried = Command::new("unshare").args(own).arg(&mount).status();
+    if !tried.is_ok_and(|status| status.success()) {
+        println!("skipped: this system gives no mount of one's own");
+        return None;
+    }
+    let fill = format!("cat '{place}.part' > '{place}/other'; exec \"$@\"");
+    let store = format!("{place}/history.db");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store];
+    let program = program(&[&serve, arguments].concat());
+    let mut command = Command::new("unshare");
+    command
+        .args(own)
+        .arg(format!("{mount} && {fill}"))
+        .arg("sh");
+    command.arg(program.get_program()).args(program.get_args());
+    let environment = program.get_envs();
+    command.env_clear();
+    command.envs(environment.filter_map(|(name, value)| Some((name, value?))));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Some(Listening::of(command))
+}
+
+#[test]
+fn a_full_disk_is_told_of_and_requests_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let (url, place) = (sim.url(), folder.path().join("disk"));
+    std::fs::create_dir(&place).expect("a folder");
+    // What stands on the disk before: all of it, and little.
+    for (size, is_full) in [(100_000, true), (1_000, false)] {
+        let part = folder.path().join("disk.part");
+        std::fs::write(part, vec![0; size]).expect("it is written");
+        let Some(gateway) = on_a_small_disk(&place, 96, &["--anthropic-url", &url]) else {
+            return;
+        };
+        let health = gateway.ask("GET /ebbtide/health", "");
+        let state = if is_full { "degraded" } else { "ok" };
+        assert!(
+            health.contains(&format!(r#""status":"{state}""#)),
+            "{health}"
+        );
+        assert_eq!(health.contains("E0514"), is_full, "{health}");
+        // Nothing that compresses, until the disk is full.
+        for n in 0..8 {
+            let said: String = (0..900)
+                .map(|word| format!("{:x} ", (word + n * 900) * 40_503_u64))
+                .collect();
+            let body = BODY.replace("a peculiar sentence", &format!("sentence {n} {said}"));
+            let answer = gateway.ask("POST /v1/messages", &body);
+            assert!(
+                answer.contains(&format!("You said: sentence {n}")),
+                "{answer}"
+            );
+        }
+        let health = gateway.ask("GET /ebbtide/health", "");
+        assert!(health.contains(r#""status":"degraded""#), "{health}");
+        let (said, exit) = gateway.end();
+        assert_eq!(exit, Some(0), "{said}");
+        let told = match is_full {
+            true => "kept in memory and lost on exit",
+            false => "the store fails; new turns are not stored",
+        };
+        assert!(said.contains(told), "{said}");
+    }
     sim.end();
 }
 
