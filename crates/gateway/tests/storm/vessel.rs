@@ -280,7 +280,7 @@ pub fn serve() -> bool {
         false => RouteChoice::Extractive,
     };
     config.tenants = gateway::config::Tenancy::Keys;
-    let silence = SignedDuration::try_from(SILENCE).unwrap();
+    let silence = SignedDuration::try_from(patient(SILENCE)).unwrap();
     (config.limits.silence, config.limits.read) = (silence, silence);
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)

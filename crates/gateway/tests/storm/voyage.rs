@@ -367,7 +367,7 @@ impl Voyage {
         let url = self.vessel.url();
         let api = format!("{url}/ebbtide/api");
         let foreign = self.talker.get(OTHER, &format!("{api}/overview"));
-        assert_eq!(foreign["conversations"], json!([]), "seed {seed}");
+        assert_eq!(foreign["conversations"], json!([]), "seed {seed}: {foreign}");
         let overview = self.talker.get(KEY, &format!("{api}/overview"));
         for line in overview["conversations"].as_array().into_iter().flatten() {
             let id = line["id"].as_str().unwrap_or_default();

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::dice::Dice;
-use crate::vessel::SILENCE;
+use crate::vessel::{SILENCE, patient};
 
 /// One way in which the provider fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +271,9 @@ impl Made {
 }
 
 /// Longer than the gateway waits for anything.
-const FOREVER: Duration = Duration::from_secs(SILENCE.as_secs() + 6);
+fn forever() -> Duration {
+    patient(SILENCE) + Duration::from_secs(6)
+}
 
 /// The answer that a fault makes by itself.
 fn invented(fault: Fault) -> Option<Made> {
@@ -289,7 +291,7 @@ fn invented(fault: Fault) -> Option<Made> {
         (head(status, "application/json", body.len()) + body).into_bytes()
     };
     let never = |bytes: Vec<u8>| Made {
-        waits: [Duration::ZERO, FOREVER],
+        waits: [Duration::ZERO, forever()],
         ..Made::of(bytes)
     };
     Some(match fault {
@@ -336,7 +338,7 @@ fn spoiled(mut answer: Vec<u8>, fault: Option<Fault>) -> Made {
         Some(Fault::Hangs(after)) => {
             answer.truncate(body + after);
             Made {
-                waits: [Duration::ZERO, FOREVER],
+                waits: [Duration::ZERO, forever()],
                 ..Made::of(answer)
             }
         }
