@@ -159,6 +159,20 @@ fn the_thread_writes_what_is_much_or_would_wait() {
 }
 
 #[test]
+fn what_comes_while_something_is_written_is_committed_together() {
+    let house = House::new();
+    let busy = lock(&house.engine.busy);
+    let receipts: Vec<Receipt> = (0..64).map(|number| house.here(number, 10)).collect();
+    drop(busy);
+    for receipt in receipts {
+        assert_eq!(receipt.blocking_recv(), Ok(Ok(())));
+    }
+    // The thread may have begun with the first ones.
+    assert!(lock(&house.engine.threads).len() <= 2);
+    assert!(lock(&house.written).iter().copied().eq(0..64));
+}
+
+#[test]
 fn what_nobody_waits_for_is_written_soon_and_whatever_waits_at_the_end() {
     let house = House::new();
     assert_eq!(house.soon(ONE, 1).blocking_recv(), Ok(Ok(())));
