@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::batch::Batch;
 use crate::conversation::Conversation;
 use crate::effect::{Effect, Input, NotPinned};
-use crate::homunculus::{Extent, Limits, Path, StopReason, Writing};
+use crate::homunculus::{Extent, JobId, Limits, Path, StopReason, Writing};
 use crate::identity::{Known, Uncounted, compare};
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal, Sent};
@@ -202,6 +202,12 @@ impl Conversation {
     #[must_use]
     pub const fn writing(&self) -> Writing {
         self.supervisor.machine.writing()
+    }
+
+    /// Returns true if this summary is wanted still.
+    #[must_use]
+    pub fn is_preparing(&self, job: JobId) -> bool {
+        self.supervisor.machine.preparing() == Some(job)
     }
 
     /// The tokens of its instructions and tools.

@@ -295,17 +295,18 @@ impl Conversation {
         }
         rescue.is_smaller |= decision.swapped || decision.reduced;
         flight.swapped |= rescue.is_smaller;
-        let is_preparing = self.supervisor.machine.preparing().is_some();
-        if decision.prepare.is_none() && (self.fits(flight) || !is_preparing) {
+        let preparing = self.supervisor.machine.preparing();
+        // The strategy's order was to begin with the answer. Whoever waits for it has it begin now.
+        let noted = rescue.prepare.take();
+        let noted = noted.filter(|order| preparing == Some(order.job));
+        if decision.prepare.is_none() && (self.fits(flight) || preparing.is_none()) {
+            rescue.prepare = noted;
             return None;
         }
         flight.waited = true;
+        let begun = decision.prepare.or(noted);
         let mut effects = Vec::new();
-        effects.extend(
-            decision
-                .prepare
-                .map(|order| Effect::Prepare(order, Start::Now)),
-        );
+        effects.extend(begun.map(|order| Effect::Prepare(order, Start::Now)));
         effects.push(Effect::Hold(Hold::OnTheSpot));
         Some(effects)
     }

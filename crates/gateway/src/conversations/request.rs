@@ -300,6 +300,7 @@ impl Inner {
             if let Some(decided) = self.carry_out(passage, effects).await {
                 return decided;
             }
+            self.begin_what_is_waited_for(passage);
             if self.slots.are_few(&passage.arrival.url) {
                 shared.beside.hurry();
             }
@@ -315,6 +316,19 @@ impl Inner {
                 None => return Decided::Overtaken,
             }
             now = (self.parts.clock)().max(now);
+        }
+    }
+
+    /// Begins the summary that was to begin with the answer to this request: the provider refused it, and now the
+    /// request waits for that summary.
+    fn begin_what_is_waited_for(self: &Arc<Self>, passage: &mut Passage) {
+        let Some((order, _, source)) = passage.prepare.take() else {
+            return;
+        };
+        if passage.shared.lock().is_preparing(order.job) {
+            let source = source.unwrap_or_else(|| Source::of(passage, None));
+            passage.hand_over();
+            self.prepare(&passage.shared, order, source);
         }
     }
 
