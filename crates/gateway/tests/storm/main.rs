@@ -68,6 +68,11 @@ mod tests {
         assert!(all.answered > 0, "{all}");
     }
 
+    #[test]
+    fn nobody_waits_for_what_is_too_long() {
+        (1..=8).for_each(voyage::run_refused);
+    }
+
     /// The gateway that the storm starts, kills and starts again. Without being told where to serve, it shows that
     /// a process can be started and killed.
     #[test]

@@ -78,6 +78,14 @@ impl Vessel {
         }
     }
 
+    /// The route of its summaries.
+    pub const fn kind(&self) -> &'static str {
+        match self.is_written {
+            true => "summaries by a model",
+            false => "summaries without a model",
+        }
+    }
+
     pub fn store(&self) -> &Path {
         &self.store
     }

@@ -112,6 +112,38 @@ pub fn run(seed: u64) -> Tally {
     voyage.tally
 }
 
+/// A conversation of which the provider says twice at each step that it is too long. Nobody waits for that.
+#[expect(clippy::disallowed_methods, reason = "people wait in real time")]
+pub fn run_refused(seed: u64) {
+    let mut voyage = Voyage::new(seed);
+    for step in 0..STEPS {
+        let messages = voyage.next(step);
+        voyage.talker.messages.extend(messages);
+        voyage
+            .weather
+            .strike([Fault::TooLong(3), Fault::TooLong(0)]);
+        let url = voyage.vessel.url();
+        for attempt in 0..2 {
+            let began = Instant::now();
+            let came = voyage.talker.send(&url, step % 2 == 0);
+            let (took, seen) = (began.elapsed(), voyage.weather.calm());
+            assert!(
+                took < patient(PROMPT),
+                "seed {seed}, step {step}: {took:?}, {came:?}"
+            );
+            voyage.is_valid(&seen);
+            match came {
+                Came::Answered(messages) => {
+                    voyage.talker.messages.extend(messages);
+                    break;
+                }
+                // There was nothing to make smaller.
+                came => assert!(attempt == 0, "seed {seed}, step {step}: {came:?}"),
+            }
+        }
+    }
+}
+
 impl Voyage {
     fn new(seed: u64) -> Self {
         let runtime = Builder::new_multi_thread()
@@ -189,7 +221,13 @@ impl Voyage {
                     self.tally.answered += 1;
                     return;
                 }
-                Came::Late => panic!("seed {seed}, step {step}: nothing came in time"),
+                Came::Late => panic!(
+                    "seed {seed}, step {step}, attempt {attempt}: nothing came in time; {:?} {}, {}; {} of: {seen:?}",
+                    self.talker.dialect,
+                    if streamed { "streamed" } else { "whole" },
+                    self.vessel.kind(),
+                    seen.len(),
+                ),
                 Came::Broken => self.may_fail((step, attempt), (killed, &troubles), "broken off"),
                 // The provider itself is slow on a machine that is busy.
                 Came::Refused(StatusCode::GATEWAY_TIMEOUT, _)
@@ -289,6 +327,7 @@ impl Voyage {
             let faults: Vec<Fault> = (0..count)
                 .map(|_| all[usize::try_from(self.dice.below(all.len() as u64)).unwrap()])
                 .collect();
+            println!("{}: {faults:?}", self.seed);
             trouble.faults = faults.len();
             self.tally.faults += count;
             self.weather.strike(faults);
@@ -367,7 +406,11 @@ impl Voyage {
         let url = self.vessel.url();
         let api = format!("{url}/ebbtide/api");
         let foreign = self.talker.get(OTHER, &format!("{api}/overview"));
-        assert_eq!(foreign["conversations"], json!([]), "seed {seed}: {foreign}");
+        assert_eq!(
+            foreign["conversations"],
+            json!([]),
+            "seed {seed}: {foreign}"
+        );
         let overview = self.talker.get(KEY, &format!("{api}/overview"));
         for line in overview["conversations"].as_array().into_iter().flatten() {
             let id = line["id"].as_str().unwrap_or_default();
