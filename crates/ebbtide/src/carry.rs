@@ -160,13 +160,18 @@ impl Engine {
                 _ => {}
             }
         }
+        if at_once || matches!(decided, Some(Decided::Held(..))) {
+            // What was to begin with the answer is waited for.
+            let noted = passage.prepare.take();
+            let wanted = |it: &Preparation| passage.shared.lock().is_preparing(it.job);
+            order = order.or(noted.filter(wanted));
+        }
+        if order.is_some() {
+            self.keep_pending(passage, now);
+        }
         match (decided, at_once) {
-            (Some(Decided::Held(_, until)), _) => {
-                if order.is_some() {
-                    self.keep_pending(passage, now);
-                }
-                Some(Decided::Held(order, until))
-            }
+            (Some(Decided::Held(_, until)), _) => Some(Decided::Held(order, until)),
+            (None, true) if order.is_some() => Some(Decided::Held(order, None)),
             (None, true) => None,
             // Neither sent nor held cannot be; the caller's own bytes are always right.
             (decided, _) => Some(decided.unwrap_or(Decided::Overtaken)),

@@ -162,6 +162,28 @@ fn a_request_that_is_refused_as_too_long_is_rescued() {
 }
 
 #[test]
+fn a_summary_that_a_refusal_overtakes_is_not_forgotten() {
+    for every in 2..12 {
+        let mut talk = Talk::new(builder().summaries(Summaries::ByCaller));
+        let mut works = 0;
+        for number in 0..50 {
+            // At last none is refused, and a summary is ordered again.
+            talk.refusals = if number % every == 1 && number < 30 {
+                2
+            } else {
+                0
+            };
+            let came = talk.say(&words(number));
+            if let Some(work) = came.work {
+                works += usize::from(number >= 30);
+                talk.engine.extract(work, talk.now());
+            }
+        }
+        assert!(works > 0, "refused every {every}: none to make");
+    }
+}
+
+#[test]
 fn two_tenants_never_meet() {
     let mut talk = Talk::new(builder());
     let one = talk.say("#pin the violet key\nLet us begin.").of.unwrap();

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 /// The window of these tests, of the provider and the engine alike.
 pub const WINDOW: u64 = 8_000;
 
+/// What a provider says of a request that is too long, whatever its size.
+const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 8000 maximum"}}"#;
+
 /// The result of saying something.
 #[derive(Debug)]
 pub struct Came {
@@ -25,6 +28,8 @@ pub struct Talk {
     pub provider: sim::Provider,
     pub messages: Vec<Value>,
     pub stream: bool,
+    /// How often the provider finds a request too long before it answers.
+    pub refusals: usize,
     seconds: i64,
 }
 
@@ -41,6 +46,7 @@ impl Talk {
             provider: provider(WINDOW),
             messages: Vec::new(),
             stream: false,
+            refusals: 0,
             seconds: 1_790_000_000,
         }
     }
@@ -77,6 +83,13 @@ impl Talk {
             };
         };
         let (mut sent, mut ticket) = (out.body, out.ticket);
+        for _ in 0..self.refusals {
+            let refusal = (400, TOO_LONG.as_bytes());
+            sent = self
+                .engine
+                .refused(&mut ticket, refusal, now)
+                .unwrap_or(sent);
+        }
         let mut answer = self.answer(&sent);
         if answer.status != 200 {
             let refusal = (answer.status, answer.text());
