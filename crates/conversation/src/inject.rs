@@ -23,7 +23,8 @@ const ROOM: usize = 1 << 20;
 const TOLD: usize = 3;
 
 impl Conversation {
-    /// Adds what is due to a request that is about to be sent. Returns the tokens of all that was added.
+    /// Adds what is due to a request that is about to be sent. Returns the tokens that are not in the view's size:
+    /// pins count wherever they are said.
     pub(crate) fn inject(
         &mut self,
         incoming: &Incoming<'_>,
@@ -35,6 +36,11 @@ impl Conversation {
             did.push(Did::Pinned);
         }
         let mut additions = Vec::new();
+        let counted = |addition: &Addition| {
+            let counter = incoming.model.counter();
+            counter.count(text_of(&addition.change))
+        };
+        let mut tokens = Tokens::ZERO;
         let text = self.pins.restate(shown.from);
         if !text.is_empty() {
             match rewrite::restate(incoming.request, &text) {
@@ -48,7 +54,10 @@ impl Conversation {
         }
         let ledger = std::mem::take(&mut self.flights.beside.ledger);
         match rewrite::restate(incoming.request, &ledger) {
-            Some(addition) => additions.push(addition),
+            Some(addition) => {
+                tokens += counted(&addition);
+                additions.push(addition);
+            }
             None => self.flights.beside.ledger = ledger,
         }
         if self.terms.notes
@@ -57,11 +66,10 @@ impl Conversation {
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
+            tokens += counted(&addition);
             additions.push(addition);
         }
-        let mut tokens = Tokens::ZERO;
         for Addition { message, change } in additions {
-            tokens += incoming.model.counter().count(text_of(&change));
             let turn = self.id_before(message + 1);
             let overlay = self.overlay.get_or_insert_default();
             overlay.add(message, change.clone());

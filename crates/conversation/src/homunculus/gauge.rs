@@ -48,6 +48,8 @@ struct Last {
     /// The part of it that is a guess.
     guessed: Tokens,
     size: Size,
+    /// The part of the size that is text beside the turns and was not reported.
+    besides: Tokens,
 }
 
 impl Last {
@@ -94,9 +96,21 @@ impl Gauge {
         let text = tokens.saturating_sub(guessed).scaled(correction.text);
         let counted = guessed.saturating_sub(new).scaled(correction.guessed);
         Size {
-            known: self.overhead + correction.besides + text + counted,
+            known: self.overhead + correction.besides + text + counted + self.beside(shown, path),
             guessed: new,
         }
+    }
+
+    /// The text beside the turns of a view that was not reported. What is kept of the turns keeps its share.
+    fn beside(&self, shown: &Extent, path: &Path<'_>) -> Tokens {
+        let Some(last) = self.last.filter(|last| last.tokens > Tokens::ZERO) else {
+            return Tokens::ZERO;
+        };
+        if last.is_before(path) && last.shown == *shown {
+            return last.besides;
+        }
+        let kept = path.tail(shown.from).as_f64() / last.tokens.as_f64();
+        last.besides.scaled(kept.min(1.0))
     }
 
     /// The correction that follows from the last report. A count that was too high is taken from
@@ -106,7 +120,8 @@ impl Gauge {
         let (least, most) = FACTOR_BOUNDS;
         let guessed = last.guessed.saturating_sub(last.size.guessed).as_f64();
         let text = last.tokens.saturating_sub(last.guessed).as_f64();
-        let turns = last.size.known.saturating_sub(self.overhead);
+        let beside = self.overhead + last.besides;
+        let turns = last.size.known.saturating_sub(beside);
         let counted = turns.as_f64();
         let missed = counted - text - guessed;
         if missed >= 0.0 {
@@ -139,7 +154,7 @@ impl Gauge {
 
     /// A view is sent.
     pub(crate) fn send(&mut self, shown: &Extent, path: &Path<'_>) {
-        let size = self.size(shown, path);
+        let (size, besides) = (self.size(shown, path), self.beside(shown, path));
         let tokens = shown.tokens(path);
         self.last = Some(Last {
             shown: *shown,
@@ -148,6 +163,7 @@ impl Gauge {
             tokens,
             guessed: path.guessed(shown.from).min(tokens),
             size,
+            besides,
         });
     }
 
@@ -155,6 +171,7 @@ impl Gauge {
     pub(crate) fn besides(&mut self, tokens: Tokens) {
         if let Some(last) = &mut self.last {
             last.size.known += tokens;
+            last.besides += tokens;
         }
     }
 
@@ -165,6 +182,7 @@ impl Gauge {
                 known: input,
                 guessed: Tokens::ZERO,
             };
+            last.besides = Tokens::ZERO;
         }
     }
 
@@ -266,12 +284,25 @@ mod tests {
             gauge.besides(Tokens::new(80));
         }
         assert_eq!(known(&gauge, &WHOLE, &outline, 7), 7_000 + 6 * 80);
-        // After a swap those behind it are in the correction.
-        let swapped = Extent { from: 4, ..WHOLE };
-        let after = known(&gauge, &swapped, &outline, 6);
-        assert!((2_000..2_500).contains(&after), "{after}");
         gauge.report(Tokens::new(6_100));
         assert_eq!(known(&gauge, &WHOLE, &outline, 7), 7_100);
+    }
+
+    #[test]
+    fn notes_that_a_swap_removes_count_no_longer() {
+        let outline = outline(&[(83, 0); 1_500]);
+        let (mut gauge, mut shown) = (Gauge::default(), WHOLE);
+        for len in 1..=1_500 {
+            if known(&gauge, &shown, &outline, len) > 12_000 {
+                shown.from = len - 15;
+            }
+            gauge.send(&shown, &Path::new(&outline, len, &[]));
+            gauge.besides(Tokens::new(110));
+            let real = (len - shown.from) as f64 * 193.0;
+            let told = gauge.last().all().as_f64();
+            assert!((told / real - 1.0).abs() < 0.1, "{len}: {told} of {real}");
+        }
+        assert!(shown.from > 1_400, "{shown:?}");
     }
 
     #[test]
