@@ -149,7 +149,7 @@ impl Conversation {
         let (len, is_on) = (flight.turns.len, self.terms.is_on());
         let mut did = std::mem::take(&mut flight.did);
         let mut batch = Batch::default();
-        let mut added = Tokens::ZERO;
+        let mut note = Tokens::ZERO;
         let changes = self.pins.take_changes();
         if is_on && !changes.is_empty() {
             (batch.pins, batch.unpinned) = (changes.set, changes.removed);
@@ -157,7 +157,7 @@ impl Conversation {
         }
         if is_on {
             // Before the view is made: it shows what is added here.
-            added = self.inject(incoming, flight, (shown, &mut batch, &mut did));
+            note = self.inject(incoming, flight, (shown, &mut batch, &mut did));
             if flight.swapped {
                 batch.conversation = Some(self.to_record());
                 if let Some(overlay) = &self.overlay
@@ -170,8 +170,8 @@ impl Conversation {
         }
         let view = self.view(shown, len);
         let (unchanged, tokens) = self.sizes(shown, len);
-        // Not every provider reports: a chat that is streamed may bring no usage.
-        self.supervisor.machine.besides(added);
+        // A streamed chat may bring no usage, so the note has to count without a report.
+        self.supervisor.machine.add_note(note);
         let window = self.supervisor.machine.limits().window;
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();

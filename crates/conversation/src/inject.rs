@@ -23,8 +23,8 @@ const ROOM: usize = 1 << 20;
 const TOLD: usize = 3;
 
 impl Conversation {
-    /// Adds what is due to a request that is about to be sent. Returns the tokens that are not in the view's size:
-    /// pins count wherever they are said.
+    /// Adds what is due to a request that is about to be sent. Returns the tokens of the notes among it; the view's
+    /// size has the pins already.
     pub(crate) fn inject(
         &mut self,
         incoming: &Incoming<'_>,
@@ -36,10 +36,6 @@ impl Conversation {
             did.push(Did::Pinned);
         }
         let mut additions = Vec::new();
-        let counted = |addition: &Addition| {
-            let counter = incoming.model.counter();
-            counter.count(text_of(&addition.change))
-        };
         let mut tokens = Tokens::ZERO;
         let text = self.pins.restate(shown.from);
         if !text.is_empty() {
@@ -55,18 +51,18 @@ impl Conversation {
         let ledger = std::mem::take(&mut self.flights.beside.ledger);
         match rewrite::restate(incoming.request, &ledger) {
             Some(addition) => {
-                tokens += counted(&addition);
+                tokens += tokens_of(&addition, incoming);
                 additions.push(addition);
             }
             None => self.flights.beside.ledger = ledger,
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some(addition) = self.note_for(incoming, flight, shown)
+            && let Some((addition, note)) = self.note_for(incoming, flight, shown)
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
-            tokens += counted(&addition);
+            tokens += note;
             additions.push(addition);
         }
         for Addition { message, change } in additions {
@@ -102,13 +98,13 @@ impl Conversation {
         (is_spoken && flight.turns.len > 2) || told || (is_soft && !self.flights.was_soft)
     }
 
-    /// The note about the agent's own memory.
+    /// The note about the agent's own memory, and its tokens.
     fn note_for(
         &self,
         incoming: &Incoming<'_>,
         flight: &Flight,
         shown: Extent,
-    ) -> Option<Addition> {
+    ) -> Option<(Addition, Tokens)> {
         let len = flight.turns.len;
         let path = self.path(len);
         let (_, view) = self.sizes(shown, len);
@@ -149,8 +145,8 @@ impl Conversation {
         };
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         // The note must not make the request too long: that would end the agent's work to tell it of it.
-        let tokens = incoming.model.counter().count(text_of(&note.change));
-        (view + tokens <= self.supervisor.machine.limits().window).then_some(note)
+        let tokens = tokens_of(&note, incoming);
+        (view + tokens <= self.supervisor.machine.limits().window).then_some((note, tokens))
     }
 
     /// What the summary that has just been swapped in leaves out and no pin says, the most needed first.
@@ -164,4 +160,9 @@ impl Conversation {
         });
         said.take(TOLD).map(str::to_owned).collect()
     }
+}
+
+fn tokens_of(addition: &Addition, incoming: &Incoming<'_>) -> Tokens {
+    let counter = incoming.model.counter();
+    counter.count(text_of(&addition.change))
 }

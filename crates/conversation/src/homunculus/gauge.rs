@@ -48,8 +48,8 @@ struct Last {
     /// The part of it that is a guess.
     guessed: Tokens,
     size: Size,
-    /// The part of the size that is text beside the turns and was not reported.
-    besides: Tokens,
+    /// The part of the size that is notes and that the provider has not reported.
+    notes: Tokens,
 }
 
 impl Last {
@@ -96,21 +96,22 @@ impl Gauge {
         let text = tokens.saturating_sub(guessed).scaled(correction.text);
         let counted = guessed.saturating_sub(new).scaled(correction.guessed);
         Size {
-            known: self.overhead + correction.besides + text + counted + self.beside(shown, path),
+            known: self.overhead + correction.besides + text + counted + self.notes(shown, path),
             guessed: new,
         }
     }
 
-    /// The text beside the turns of a view that was not reported. What is kept of the turns keeps its share.
-    fn beside(&self, shown: &Extent, path: &Path<'_>) -> Tokens {
+    /// The notes in a view that the provider has not reported. They stand evenly among the turns, so the turns
+    /// that a swap keeps have their share of them.
+    fn notes(&self, shown: &Extent, path: &Path<'_>) -> Tokens {
         let Some(last) = self.last.filter(|last| last.tokens > Tokens::ZERO) else {
             return Tokens::ZERO;
         };
         if last.is_before(path) && last.shown == *shown {
-            return last.besides;
+            return last.notes;
         }
         let kept = path.tail(shown.from).as_f64() / last.tokens.as_f64();
-        last.besides.scaled(kept.min(1.0))
+        last.notes.scaled(kept.min(1.0))
     }
 
     /// The correction that follows from the last report. A count that was too high is taken from
@@ -120,7 +121,7 @@ impl Gauge {
         let (least, most) = FACTOR_BOUNDS;
         let guessed = last.guessed.saturating_sub(last.size.guessed).as_f64();
         let text = last.tokens.saturating_sub(last.guessed).as_f64();
-        let beside = self.overhead + last.besides;
+        let beside = self.overhead + last.notes;
         let turns = last.size.known.saturating_sub(beside);
         let counted = turns.as_f64();
         let missed = counted - text - guessed;
@@ -154,7 +155,7 @@ impl Gauge {
 
     /// A view is sent.
     pub(crate) fn send(&mut self, shown: &Extent, path: &Path<'_>) {
-        let (size, besides) = (self.size(shown, path), self.beside(shown, path));
+        let (size, notes) = (self.size(shown, path), self.notes(shown, path));
         let tokens = shown.tokens(path);
         self.last = Some(Last {
             shown: *shown,
@@ -163,15 +164,15 @@ impl Gauge {
             tokens,
             guessed: path.guessed(shown.from).min(tokens),
             size,
-            besides,
+            notes,
         });
     }
 
-    /// Text is sent in the last view beside its turns. It stays there, and counts until the provider reports.
-    pub(crate) fn besides(&mut self, tokens: Tokens) {
+    /// The last view was sent with a note. It stays there, and counts until the provider reports.
+    pub(crate) fn add_note(&mut self, tokens: Tokens) {
         if let Some(last) = &mut self.last {
             last.size.known += tokens;
-            last.besides += tokens;
+            last.notes += tokens;
         }
     }
 
@@ -182,7 +183,7 @@ impl Gauge {
                 known: input,
                 guessed: Tokens::ZERO,
             };
-            last.besides = Tokens::ZERO;
+            last.notes = Tokens::ZERO;
         }
     }
 
@@ -281,7 +282,7 @@ mod tests {
         let mut gauge = Gauge::default();
         for len in 1..=6 {
             gauge.send(&WHOLE, &Path::new(&outline, len, &[]));
-            gauge.besides(Tokens::new(80));
+            gauge.add_note(Tokens::new(80));
         }
         assert_eq!(known(&gauge, &WHOLE, &outline, 7), 7_000 + 6 * 80);
         gauge.report(Tokens::new(6_100));
@@ -297,7 +298,7 @@ mod tests {
                 shown.from = len - 15;
             }
             gauge.send(&shown, &Path::new(&outline, len, &[]));
-            gauge.besides(Tokens::new(110));
+            gauge.add_note(Tokens::new(110));
             let real = (len - shown.from) as f64 * 193.0;
             let told = gauge.last().all().as_f64();
             assert!((told / real - 1.0).abs() < 0.1, "{len}: {told} of {real}");

@@ -156,8 +156,8 @@ impl Machine {
             State::Ready(ready) => self.standby = Some(ready),
             State::Idle => {}
         }
-        let job = JobId(self.count.jobs);
-        self.count.jobs += 1;
+        let job = JobId(self.count.jobs.into());
+        self.count.jobs = self.count.jobs.saturating_add(1);
         self.state = State::Preparing(Preparing {
             job,
             route: order.route,

@@ -78,7 +78,7 @@ struct Count {
     swaps: u32,
     /// Swaps in a row that freed less than the minimum gain.
     fruitless: u32,
-    jobs: u64,
+    jobs: u32,
 }
 
 /// The state of the next summary. After a failure it is `Idle` until the back-off is over.
@@ -247,9 +247,9 @@ impl<S: Strategy> Homunculus<S> {
         machine.sending.last = Some(at);
     }
 
-    /// Text of so many tokens is sent beside the turns of the newest view: notes, and pins that are told again.
-    pub(crate) fn besides(&mut self, tokens: Tokens) {
-        self.machine.gauge.besides(tokens);
+    /// The newest view is sent with a note of so many tokens.
+    pub(crate) fn add_note(&mut self, tokens: Tokens) {
+        self.machine.gauge.add_note(tokens);
     }
 
     /// The size of a view as the provider counts it, as far as that is known.

@@ -494,7 +494,7 @@ fn a_swap_below_the_hard_threshold_must_pay() {
 #[test]
 fn an_idle_machine_is_small() {
     let bytes = size_of::<Homunculus<Hosted>>();
-    assert!(bytes <= 1_216, "{bytes}");
+    assert!(bytes <= 1_200, "{bytes}");
 }
 
 #[test]
