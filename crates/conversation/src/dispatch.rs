@@ -204,7 +204,7 @@ impl Conversation {
         self.supervisor.machine.writing()
     }
 
-    /// Returns true if this summary is wanted still.
+    /// Returns true if this summary is still wanted.
     #[must_use]
     pub fn is_preparing(&self, job: JobId) -> bool {
         self.supervisor.machine.preparing() == Some(job)

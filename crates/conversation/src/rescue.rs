@@ -222,7 +222,11 @@ impl Conversation {
                 Stage::Show if !rescue.is_smaller => return self.given_up(flight, rescue),
                 Stage::Show => match self.decide(incoming, flight, now) {
                     Decided::Overtaken => return self.given_up(flight, rescue),
-                    Decided::Held(effects) => return effects,
+                    Decided::Held(mut effects) => {
+                        let noted = self.noted(rescue);
+                        effects.extend(noted.map(|order| Effect::Prepare(order, Start::Now)));
+                        return effects;
+                    }
                     Decided::Ready(ready, prepare) => {
                         self.journal.note(now, Happened::Rescued);
                         rescue.did.extend(flight.swapped.then_some(Did::Swapped));
@@ -231,6 +235,13 @@ impl Conversation {
                 },
             }
         }
+    }
+
+    /// Takes the summary that the strategy ordered before, if it is still wanted. It was to begin with the answer; a
+    /// request that waits for it needs it begun now.
+    fn noted(&self, rescue: &mut Rescue) -> Option<Preparation> {
+        let noted = rescue.prepare.take();
+        noted.filter(|order| self.is_preparing(order.job))
     }
 
     fn given_up(&mut self, flight: &mut Flight, rescue: &mut Rescue) -> Vec<Effect> {
@@ -295,16 +306,12 @@ impl Conversation {
         }
         rescue.is_smaller |= decision.swapped || decision.reduced;
         flight.swapped |= rescue.is_smaller;
-        let preparing = self.supervisor.machine.preparing();
-        // The strategy's order was to begin with the answer. Whoever waits for it has it begin now.
-        let noted = rescue.prepare.take();
-        let noted = noted.filter(|order| preparing == Some(order.job));
-        if decision.prepare.is_none() && (self.fits(flight) || preparing.is_none()) {
-            rescue.prepare = noted;
+        let is_preparing = self.supervisor.machine.preparing().is_some();
+        if decision.prepare.is_none() && (self.fits(flight) || !is_preparing) {
             return None;
         }
         flight.waited = true;
-        let begun = decision.prepare.or(noted);
+        let begun = decision.prepare.or(self.noted(rescue));
         let mut effects = Vec::new();
         effects.extend(begun.map(|order| Effect::Prepare(order, Start::Now)));
         effects.push(Effect::Hold(Hold::OnTheSpot));
