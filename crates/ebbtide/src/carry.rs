@@ -161,7 +161,7 @@ impl Engine {
             }
         }
         if at_once || matches!(decided, Some(Decided::Held(..))) {
-            // What was to begin with the answer is waited for.
+            // The request waits for a summary that was to begin with its answer.
             let noted = passage.prepare.take();
             let wanted = |it: &Preparation| passage.shared.lock().is_preparing(it.job);
             order = order.or(noted.filter(wanted));

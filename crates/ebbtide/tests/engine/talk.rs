@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The window of these tests, of the provider and the engine alike.
 pub const WINDOW: u64 = 8_000;
 
-/// What a provider says of a request that is too long, whatever its size.
+/// A provider's refusal of a request as too long.
 const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 8000 maximum"}}"#;
 
 /// The result of saying something.

@@ -319,8 +319,8 @@ impl Inner {
         }
     }
 
-    /// Begins the summary that was to begin with the answer to this request: the provider refused it, and now the
-    /// request waits for that summary.
+    /// Begins a summary that was to begin with the answer to this request. The provider refused the request, which
+    /// waits for that summary now.
     fn begin_what_is_waited_for(self: &Arc<Self>, passage: &mut Passage) {
         let Some((order, _, source)) = passage.prepare.take() else {
             return;

@@ -170,7 +170,7 @@ async fn instructions_that_differ_each_time_keep_a_chat_together() {
     house.close().await;
 }
 
-/// What a streamed answer says.
+/// The text of a streamed answer.
 fn said(events: &str) -> String {
     let data = events.lines().filter_map(|it| it.strip_prefix("data: "));
     let chunks = data.filter_map(|it| serde_json::from_str::<Value>(it).ok());
