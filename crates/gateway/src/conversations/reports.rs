@@ -24,6 +24,7 @@ use crate::report::{
     Report, ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
 };
 
+mod client_summary;
 mod figures;
 mod originals;
 mod removal;
@@ -31,7 +32,7 @@ mod rewording;
 mod turns;
 mod window;
 
-pub(super) use originals::Receipts;
+pub(super) use client_summary::Receipts;
 
 use figures::{
     all, classes, covered, described, entries, line_of, mark_report, money, pin_report, requests,

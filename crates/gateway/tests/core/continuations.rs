@@ -66,6 +66,13 @@ fn parent(house: &House, key: &str, id: &str) -> Option<String> {
     parent.map(|parent| parent.to_string())
 }
 
+/// What is told to be lost of a conversation: of which it is, and the texts.
+async fn lost(house: &House, agent: &mut Agent, id: &str) -> (Value, String) {
+    let path = format!("/ebbtide/api/conversations/{id}/lost");
+    let told = agent.get(house, &path).await.body;
+    (told["conversation"].clone(), told["entries"].to_string())
+}
+
 fn goes_on(summary: &str) -> String {
     format!("This session goes on from an earlier one. Summary:\n{summary}\n\nRead module 4.")
 }
@@ -290,5 +297,48 @@ async fn what_a_strategy_drops_without_a_summary_is_listed() {
     let path = format!("/ebbtide/api/conversations/{id}");
     let detail = agent.get(&house, &path).await.body;
     assert_eq!(detail["dropped"]["turns"], lost["turns"], "{lost}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_a_clients_own_summary_left_out_is_told_after_a_restart() {
+    let mut house = House::new(|config| config.policy.answer_compaction = false).await;
+    let mut agent = Agent::new("key-one");
+    let rule = "Always run the linter before a commit, as Mara asked on Friday.";
+    let came = agent.say(&house, rule).await;
+    let before = came.conversation().to_owned();
+    agent.say(&house, &words(1, 100)).await;
+    summarised(
+        &house,
+        &mut agent,
+        &format!("@sim say <summary>{SUMMARY}</summary>"),
+    )
+    .await;
+    let came = agent.say(&house, &goes_on(SUMMARY)).await;
+    let after = came.conversation().to_owned();
+    assert_eq!(parent(&house, "key-one", &after), Some(before.clone()));
+    // A conversation beside them, which no summary stands in.
+    let mut other = Agent::new("key-one");
+    let beside = other.say(&house, "What time is it?").await;
+    let beside = beside.conversation().to_owned();
+    for is_restarted in [false, true] {
+        if is_restarted {
+            house.restart().await;
+        }
+        for id in [&before, &after] {
+            let (of, entries) = lost(&house, &mut agent, id).await;
+            assert_eq!(of, before.as_str(), "{is_restarted}");
+            assert!(entries.contains(rule), "{is_restarted}: {entries}");
+            assert!(!entries.contains("module 4"), "{is_restarted}: {entries}");
+        }
+        let told = lost(&house, &mut agent, &beside).await;
+        assert_eq!(told, (Value::Null, "[]".to_owned()));
+        let (of, entries) = lost(&house, &mut Agent::new("key-two"), &after).await;
+        assert_eq!((of, entries), (Value::Null, "null".to_owned()));
+    }
+    // In memory again, it is told all the same.
+    let came = agent.say(&house, "Go on.").await;
+    assert_eq!(came.conversation(), after);
+    assert!(lost(&house, &mut agent, &after).await.1.contains(rule));
     house.close().await;
 }

@@ -1,14 +1,12 @@
 //! The way back to what left the model's sight: receipts, originals and recall.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
-
 use context::extract::receipt::Receipt;
 use context::original::{Handle, Section};
 use context::{Tokens, Turn};
 use conversation::originals;
-use history::{ConversationId, Labels, Mark, MarkId, Tenant};
+use history::{ConversationId, Labels, Mark, MarkId, Store, Tenant};
 
+use super::client_summary::{ClientSummary, Kept};
 use super::figures::{covered, line_of, readable};
 use super::{Found, Inner, Past};
 use crate::report::{
@@ -29,8 +27,15 @@ impl Inner {
         if let (None, Some(own)) = (mark, self.receipts.of(id, Some(past.path.len()))) {
             return Ok(own);
         }
+        // Nothing in memory tells it after a restart.
+        if mark.is_none()
+            && found.shared.is_none()
+            && let Some(own) = self.gone_elsewhere(found.tenant, id).await?
+        {
+            return Ok(own);
+        }
         let Some(wanted) = mark.or(found.standing) else {
-            return Ok(self.lost_without_mark(&found, &past).await);
+            return self.lost_without_mark(&found, past).await;
         };
         let mark = past.marks.iter().find(|mark| mark.id() == wanted);
         let mark = mark.ok_or(ReportError::NoMark)?;
@@ -43,18 +48,57 @@ impl Inner {
 
     /// What a strategy dropped without a summary; or else what the client's own summary of the conversation before
     /// left out.
-    async fn lost_without_mark(&self, found: &Found, past: &Past) -> Lost {
-        let cut = hidden(found, past);
+    async fn lost_without_mark(&self, found: &Found, past: Past) -> Result<Lost, ReportError> {
+        let cut = hidden(found, &past);
         if cut == 0 {
             let own = found
                 .before
                 .and_then(|before| self.receipts.of(before, None));
-            return own.unwrap_or_default();
+            return match own {
+                Some(own) => Ok(own),
+                None => self.begun_with(found.tenant, past.path).await,
+            };
         }
         let pins: Vec<&str> = past.pins.iter().map(|it| &*it.pin.text).collect();
         let front = pins.join("\n");
         let work = || originals::lost(&past.path, cut, &front);
-        lost(None, &self.reading.of(bytes(&past.path), work).await)
+        Ok(lost(None, &self.reading.of(bytes(&past.path), work).await))
+    }
+
+    /// What the client's own summary left out that a conversation begins with.
+    async fn begun_with(&self, tenant: Tenant, path: Vec<Turn>) -> Result<Lost, ReportError> {
+        let keyed = self.directory.commons.keyed();
+        let now = (self.parts.clock)();
+        let read = move |store: &dyn Store| ClientSummary::at_the_front(store, &path, (keyed, now));
+        let own = self.writer.read(tenant, read).await?;
+        Ok(match own {
+            Some(own) => self.left_out(&own).await,
+            None => Lost::default(),
+        })
+    }
+
+    /// What the client's own summary left out of a conversation that goes on in another one.
+    async fn gone_elsewhere(
+        &self,
+        tenant: Tenant,
+        id: ConversationId,
+    ) -> Result<Option<Lost>, ReportError> {
+        let keyed = self.directory.commons.keyed();
+        let now = (self.parts.clock)();
+        let read = move |store: &dyn Store| ClientSummary::of(store, id, (keyed, now));
+        Ok(match self.writer.read(tenant, read).await? {
+            Some(own) => Some(self.left_out(&own).await),
+            None => None,
+        })
+    }
+
+    async fn left_out(&self, own: &ClientSummary) -> Lost {
+        let work = || originals::lost(&own.path, own.path.len(), &own.text);
+        let receipt = self.reading.of(bytes(&own.path), work).await;
+        Lost {
+            conversation: Some(own.of.to_string()),
+            ..lost(None, &receipt)
+        }
     }
 
     /// The newest conversation of a session that is its main agent's.
@@ -98,16 +142,16 @@ impl Inner {
     ) -> Result<Lost, ReportError> {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
-        let work = || originals::lost(&past.path, past.path.len(), &summary);
-        let receipt = self.reading.of(bytes(&past.path), work).await;
-        let lost = Lost {
-            conversation: Some(id.to_string()),
-            ..lost(None, &receipt)
+        let own = ClientSummary {
+            of: id,
+            path: past.path,
+            text: summary,
         };
+        let lost = self.left_out(&own).await;
         self.receipts.keep(Kept {
             tenant: found.tenant,
             conversation: id,
-            turns: past.path.len(),
+            turns: own.path.len(),
             lost: lost.clone(),
         });
         Ok(lost)
@@ -172,53 +216,6 @@ impl Inner {
     }
 }
 
-/// The receipts of the clients' own summaries, of the conversations that compacted last.
-#[derive(Debug, Default)]
-pub(in crate::conversations) struct Receipts(Mutex<VecDeque<Kept>>);
-
-/// The receipt of a client's own summary.
-#[derive(Debug)]
-struct Kept {
-    tenant: Tenant,
-    conversation: ConversationId,
-    /// The turns of the conversation when it was compacted.
-    turns: usize,
-    lost: Lost,
-}
-
-impl Receipts {
-    /// The most that are kept.
-    const MOST: usize = 256;
-    /// The most of one tenant, so that nobody's go because of others.
-    const EACH: usize = 32;
-
-    fn keep(&self, new: Kept) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut own = 0;
-        kept.retain(|one| {
-            own += usize::from(one.tenant == new.tenant);
-            let is_old = one.tenant == new.tenant && own >= Self::EACH;
-            one.conversation != new.conversation && !is_old
-        });
-        kept.truncate(Self::MOST - 1);
-        kept.push_front(new);
-    }
-
-    /// Forgets the receipt of a conversation.
-    pub(super) fn forget(&self, id: ConversationId) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|one| one.conversation != id);
-    }
-
-    /// The receipt of a conversation, if it has no more turns than these.
-    fn of(&self, id: ConversationId, turns: Option<usize>) -> Option<Lost> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|one| one.conversation == id)?;
-        let is_past = turns.is_some_and(|turns| turns > found.turns);
-        (!is_past).then(|| found.lost.clone())
-    }
-}
-
 fn lost(mark: Option<MarkId>, receipt: &Receipt) -> Lost {
     let entry = |loss: &context::extract::receipt::Loss| Loss {
         kind: loss.kind.as_str(),
@@ -266,48 +263,4 @@ fn front(mark: &Mark, past: &Past) -> String {
 
 fn bytes(turns: &[Turn]) -> usize {
     turns.iter().map(Turn::readable_length).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use history::{ConversationId, Tenant};
-
-    use super::{Kept, Receipts};
-    use crate::report::Lost;
-
-    fn keep(receipts: &Receipts, tenant: u8, conversation: u8, turns: usize) -> ConversationId {
-        let id = ConversationId::from_bytes([conversation; 16]);
-        receipts.keep(Kept {
-            tenant: Tenant::from_bytes([tenant; 16]),
-            conversation: id,
-            turns,
-            lost: Lost {
-                turns,
-                ..Lost::default()
-            },
-        });
-        id
-    }
-
-    #[test]
-    fn a_receipt_holds_until_its_conversation_goes_on() {
-        let receipts = Receipts::default();
-        let id = keep(&receipts, 1, 1, 8);
-        let turns = |now| receipts.of(id, now).map(|lost| lost.turns);
-        assert_eq!(turns(Some(8)), Some(8));
-        assert_eq!(turns(Some(9)), None);
-        assert_eq!(turns(None), Some(8));
-    }
-
-    #[test]
-    fn nobody_loses_one_because_of_others() {
-        let receipts = Receipts::default();
-        let first = keep(&receipts, 1, 200, 1);
-        for conversation in 0..100 {
-            keep(&receipts, 2, conversation, 1);
-        }
-        assert!(receipts.of(first, None).is_some());
-        let kept = receipts.0.lock().unwrap();
-        assert_eq!(kept.len(), 1 + Receipts::EACH);
-    }
 }

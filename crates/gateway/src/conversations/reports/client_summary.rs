@@ -1,0 +1,159 @@
+//! A client's own summary of a conversation, and the receipt of what it leaves out.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use context::{Role, Turn};
+use conversation::continuation::{continued, stored_answers};
+use conversation::identity::Keyed;
+use history::{ConversationId, HistoryError, Store, Tenant};
+use jiff::Timestamp;
+
+use super::STORED;
+use crate::report::Lost;
+
+/// A client's own summary of a conversation.
+pub(super) struct ClientSummary {
+    /// The conversation.
+    pub of: ConversationId,
+    /// The turns that it stands for.
+    pub path: Vec<Turn>,
+    /// The text that it is or is part of.
+    pub text: String,
+}
+
+impl ClientSummary {
+    /// The summary that a conversation with these turns begins with.
+    pub(super) fn at_the_front(
+        store: &dyn Store,
+        path: &[Turn],
+        (keyed, now): (Keyed, Timestamp),
+    ) -> Result<Option<Self>, HistoryError> {
+        let end = path.iter().position(|it| it.role() == Role::Assistant);
+        let front = path.get(..end.unwrap_or(path.len())).unwrap_or_default();
+        let Some(of) = continued(keyed, front, &stored_answers(store, now)?) else {
+            return Ok(None);
+        };
+        let Some(record) = store.conversation(of)? else {
+            return Ok(None);
+        };
+        let texts: Vec<&str> = front.iter().flat_map(Turn::texts).collect();
+        let text = texts.join("\n");
+        let path = store.path(record.head)?;
+        // A provider's own block cannot be read.
+        Ok((!text.is_empty()).then_some(Self { of, path, text }))
+    }
+
+    /// The summary with which a conversation went on in another one.
+    pub(super) fn of(
+        store: &dyn Store,
+        id: ConversationId,
+        keyed: (Keyed, Timestamp),
+    ) -> Result<Option<Self>, HistoryError> {
+        let Some(record) = store.conversation(id)? else {
+            return Ok(None);
+        };
+        for next in store.conversations(Timestamp::MAX, STORED)? {
+            // What began before its last request branched off, or is a subagent's.
+            if next.parent != Some(id) || next.began < record.seen {
+                continue;
+            }
+            let own = Self::at_the_front(store, &store.path(next.head)?, keyed)?;
+            if own.as_ref().is_some_and(|own| own.of == id) {
+                return Ok(own);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The receipts of the clients' own summaries, of the conversations that compacted last.
+#[derive(Debug, Default)]
+pub(in crate::conversations) struct Receipts(Mutex<VecDeque<Kept>>);
+
+/// The receipt of a client's own summary.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub tenant: Tenant,
+    pub conversation: ConversationId,
+    /// The turns of the conversation when it was compacted.
+    pub turns: usize,
+    pub lost: Lost,
+}
+
+impl Receipts {
+    /// The most that are kept.
+    const MOST: usize = 256;
+    /// The most of one tenant, so that nobody's go because of others.
+    const EACH: usize = 32;
+
+    pub(super) fn keep(&self, new: Kept) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = 0;
+        kept.retain(|one| {
+            own += usize::from(one.tenant == new.tenant);
+            let is_old = one.tenant == new.tenant && own >= Self::EACH;
+            one.conversation != new.conversation && !is_old
+        });
+        kept.truncate(Self::MOST - 1);
+        kept.push_front(new);
+    }
+
+    /// Forgets the receipt of a conversation.
+    pub(super) fn forget(&self, id: ConversationId) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|one| one.conversation != id);
+    }
+
+    /// The receipt of a conversation, if it has no more turns than these.
+    pub(super) fn of(&self, id: ConversationId, turns: Option<usize>) -> Option<Lost> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().find(|one| one.conversation == id)?;
+        let is_past = turns.is_some_and(|turns| turns > found.turns);
+        (!is_past).then(|| found.lost.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use history::{ConversationId, Tenant};
+
+    use super::{Kept, Receipts};
+    use crate::report::Lost;
+
+    fn keep(receipts: &Receipts, tenant: u8, conversation: u8, turns: usize) -> ConversationId {
+        let id = ConversationId::from_bytes([conversation; 16]);
+        receipts.keep(Kept {
+            tenant: Tenant::from_bytes([tenant; 16]),
+            conversation: id,
+            turns,
+            lost: Lost {
+                turns,
+                ..Lost::default()
+            },
+        });
+        id
+    }
+
+    #[test]
+    fn a_receipt_holds_until_its_conversation_goes_on() {
+        let receipts = Receipts::default();
+        let id = keep(&receipts, 1, 1, 8);
+        let turns = |now| receipts.of(id, now).map(|lost| lost.turns);
+        assert_eq!(turns(Some(8)), Some(8));
+        assert_eq!(turns(Some(9)), None);
+        assert_eq!(turns(None), Some(8));
+    }
+
+    #[test]
+    fn nobody_loses_one_because_of_others() {
+        let receipts = Receipts::default();
+        let first = keep(&receipts, 1, 200, 1);
+        for conversation in 0..100 {
+            keep(&receipts, 2, conversation, 1);
+        }
+        assert!(receipts.of(first, None).is_some());
+        let kept = receipts.0.lock().unwrap();
+        assert_eq!(kept.len(), 1 + Receipts::EACH);
+    }
+}
