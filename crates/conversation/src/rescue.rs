@@ -3,7 +3,7 @@
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
-use history::{Change, Edition};
+use history::{Change, Edition, Route};
 use jiff::Timestamp;
 use wire::api::{Failure, Overflow};
 
@@ -306,12 +306,14 @@ impl Conversation {
         }
         rescue.is_smaller |= decision.swapped || decision.reduced;
         flight.swapped |= rescue.is_smaller;
-        let is_preparing = self.supervisor.machine.preparing().is_some();
-        if decision.prepare.is_none() && (self.fits(flight) || !is_preparing) {
+        // A model may take minutes, or never answer.
+        let running = self.supervisor.job;
+        let is_made_at_once = running.is_some_and(|order| order.route == Route::Extractive);
+        if decision.prepare.is_none() && (self.fits(flight) || !is_made_at_once) {
             return None;
         }
         flight.waited = true;
-        let begun = decision.prepare.or(self.noted(rescue));
+        let begun = decision.prepare;
         let mut effects = Vec::new();
         effects.extend(begun.map(|order| Effect::Prepare(order, Start::Now)));
         effects.push(Effect::Hold(Hold::OnTheSpot));

@@ -112,10 +112,14 @@ pub fn run(seed: u64) -> Tally {
     voyage.tally
 }
 
-/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly.
+/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly, even where
+/// the model never answers when it is asked for a summary.
 #[expect(clippy::disallowed_methods, reason = "people wait in real time")]
-pub fn run_refused(seed: u64) {
+pub fn run_refused(seed: u64, is_silent: bool) {
     let mut voyage = Voyage::new(seed);
+    if is_silent {
+        voyage.weather.fall_silent_to_summaries();
+    }
     for step in 0..STEPS {
         let messages = voyage.next(step);
         voyage.talker.messages.extend(messages);

@@ -68,6 +68,13 @@ const STREAMS: [&[u8]; 6] = [
     b"\xef\xbb\xbfid: 1\r\rretry: 5\r\r",
 ];
 
+/// What requests for a summary say, of each kind.
+const SUMMARIES: [&str; 3] = [
+    "You write the record that will stand in place",
+    "Write the record of this conversation",
+    "\"compaction\":{\"type\":\"summarize\"",
+];
+
 /// How providers say that a request is too long.
 const WORDS: [&str; 4] = [
     "prompt is too long: 7000 tokens > 6000 maximum",
@@ -111,8 +118,24 @@ pub struct Seen {
 #[derive(Default)]
 struct Board {
     waiting: VecDeque<Fault>,
+    /// True if no request for a summary is answered.
+    silent_to_summaries: bool,
     requests: u64,
     seen: Vec<Seen>,
+}
+
+impl Board {
+    /// What strikes this request.
+    fn next(&mut self, body: &[u8]) -> Option<Fault> {
+        let is_for_a_summary = || {
+            let body = String::from_utf8_lossy(body);
+            SUMMARIES.iter().any(|words| body.contains(words))
+        };
+        match self.silent_to_summaries && is_for_a_summary() {
+            true => Some(Fault::Silent),
+            false => self.waiting.pop_front(),
+        }
+    }
 }
 
 /// The relay.
@@ -149,6 +172,11 @@ impl Weather {
         self.board.lock().unwrap().waiting.extend(faults);
     }
 
+    /// From now on, no request for a summary is answered.
+    pub fn fall_silent_to_summaries(&self) {
+        self.board.lock().unwrap().silent_to_summaries = true;
+    }
+
     /// Calms down. Returns what was seen since the last time.
     pub fn calm(&self) -> Vec<Seen> {
         let mut board = self.board.lock().unwrap();
@@ -174,7 +202,7 @@ impl Weather {
         let Some((head, body)) = request(&mut client)? else {
             return Ok(());
         };
-        let fault = self.board.lock().unwrap().waiting.pop_front();
+        let fault = self.board.lock().unwrap().next(&body);
         let number = self.note(&body);
         if let Some(made) = fault.and_then(invented) {
             return made.send(&mut client);
