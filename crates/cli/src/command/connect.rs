@@ -19,7 +19,7 @@ use std::path::Path;
 use clap::Args;
 
 use self::address::Address;
-use self::client::{Client, SettingsFile};
+use self::client::{Client, Reached, SettingsFile};
 use self::draft::{Draft, draft};
 use self::edit::{Change, How, Reverted, Setting};
 use self::error::ConnectError;
@@ -38,10 +38,16 @@ every change and keeps a copy of the files in Ebbtide's data folder.
 --undo restores the files, byte for byte. If a file was edited in the meantime,
 only Ebbtide's settings are removed from it.
 
+A gateway with an administrator's token, or on another machine, answers the hooks
+and the memory tools only if they send a key. --key-variable names the environment
+variable that holds it: the API key that the client itself uses. The settings hold
+the name, never the key.
+
 Examples:
   ebbtide connect claude
   ebbtide connect codex --dry-run
   ebbtide connect opencode --url http://127.0.0.1:4100
+  ebbtide connect claude --url https://gateway.example --key-variable ANTHROPIC_API_KEY
   ebbtide connect claude --undo")]
 pub struct ConnectArgs {
     /// Client to connect
@@ -55,6 +61,9 @@ pub struct ConnectArgs {
         value_parser = Address::parse
     )]
     pub url: Address,
+    /// Environment variable with the key that hooks and memory tools send
+    #[arg(long, value_name = "NAME", value_parser = variable, conflicts_with = "undo")]
+    pub key_variable: Option<String>,
     /// Undo the connection
     #[arg(long, conflicts_with = "url")]
     pub undo: bool,
@@ -90,7 +99,11 @@ fn connect(
     (shelf, record): (&Shelf, Option<Record>),
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let files = args.client.files(folders, &args.url);
+    let gateway = Reached {
+        address: &args.url,
+        key: args.key_variable.as_deref(),
+    };
+    let files = args.client.files(folders, gateway);
     let mut drafts = Vec::new();
     for file in &files {
         let real = file::real(&file.path)?;
@@ -127,6 +140,16 @@ fn connect(
         "A copy of the old settings is in {kept}. `ebbtide connect {word} --undo` restores them."
     ));
     Ok(())
+}
+
+/// Reads the name of an environment variable.
+fn variable(text: &str) -> Result<String, String> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_valid = text.bytes().all(is_name) && !text.starts_with(|it: char| it.is_ascii_digit());
+    match is_valid && !text.is_empty() {
+        true => Ok(text.to_owned()),
+        false => Err("expected the name of an environment variable, not a key".to_owned()),
+    }
 }
 
 /// Writes the record first: after a crash between the two, it still describes both states of a file.

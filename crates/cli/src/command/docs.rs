@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::codes;
 use crate::command::connect::address::Address;
-use crate::command::connect::client;
+use crate::command::connect::client::{self, Reached};
 use crate::command::manual;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
@@ -60,9 +60,14 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// A gateway on this machine that asks for no key.
+const fn usual(address: &Address) -> Reached<'_> {
+    Reached { address, key: None }
+}
+
 /// The hooks that `ebbtide connect claude` writes, as a plugin's file.
 fn claude_hooks() -> String {
-    let hooks = client::claude_hooks(&Address::usual());
+    let hooks = client::claude_hooks(usual(&Address::usual()));
     let hooks: serde_json::Map<String, Value> = hooks
         .into_iter()
         .map(|(event, hook)| (event.to_owned(), json!([hook])))
@@ -72,7 +77,7 @@ fn claude_hooks() -> String {
 
 /// The MCP server that `ebbtide connect claude` writes, as a plugin's file.
 fn claude_server() -> String {
-    let server = client::claude_server(&Address::usual());
+    let server = client::claude_server(usual(&Address::usual()));
     format!("{:#}\n", json!({ "mcpServers": { "ebbtide": server } }))
 }
 

@@ -166,6 +166,47 @@ fn what_is_written_for_the_others() {
 }
 
 #[test]
+fn a_key_is_named_by_its_variable() {
+    let home = Home::empty();
+    for client in CLIENTS {
+        home.connected(&[client, "--key-variable", "GATE_KEY"]);
+    }
+    let bearer = |place: &str| json!({"Authorization": format!("Bearer {place}")});
+    let settings = home.json(".claude/settings.json");
+    let hook = &settings["hooks"]["PreCompact"][0]["hooks"][0];
+    assert_eq!(hook["headers"], bearer("${GATE_KEY}"));
+    assert_eq!(hook["allowedEnvVars"], json!(["GATE_KEY"]));
+    for (file, server, place) in [
+        (".claude.json", "/mcpServers/ebbtide", "${GATE_KEY}"),
+        (
+            ".config/opencode/opencode.jsonc",
+            "/mcp/ebbtide",
+            "{env:GATE_KEY}",
+        ),
+        (".pi/agent/mcp.json", "/mcpServers/ebbtide", "${GATE_KEY}"),
+    ] {
+        let server = home.json(file).pointer(server).cloned().expect("a server");
+        assert_eq!(server["headers"], bearer(place), "{file}");
+    }
+    let codex = home.read(".codex/config.toml");
+    assert!(
+        codex.contains("bearer_token_env_var = \"GATE_KEY\""),
+        "{codex}"
+    );
+    let doctor = run(home.program(&["doctor"]), b"").stdout;
+    assert!(!doctor.contains("missing"), "{doctor}");
+    for client in CLIENTS {
+        // Without the key, and back.
+        home.connected(&[client]);
+        home.connected(&[client, "--undo"]);
+    }
+    assert_eq!(home.state(), BTreeMap::new());
+    let refused = home.connect(&["claude", "--key-variable", "sk-ant-x"]);
+    assert_eq!(refused.exit, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("not a key"), "{}", refused.stderr);
+}
+
+#[test]
 fn comments_order_and_other_settings_stay() {
     let home = used();
     for client in CLIENTS {

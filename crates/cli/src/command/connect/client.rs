@@ -23,6 +23,31 @@ pub enum Client {
     Pi,
 }
 
+/// A gateway, as a client reaches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached<'a> {
+    pub address: &'a Address,
+    /// The environment variable with the key that hooks and memory tools send.
+    pub key: Option<&'a str>,
+}
+
+impl Reached<'_> {
+    /// Adds the headers with the key to an MCP server or a hook. `open` and `close` stand around the name of an
+    /// environment variable in this client's settings.
+    fn with_headers(self, value: Value, [open, close]: [&str; 2]) -> Value {
+        let headers = |key| json!({"Authorization": format!("Bearer {open}{key}{close}")});
+        with(value, "headers", self.key.map(headers))
+    }
+}
+
+/// A JSON object with one more field, where there is one.
+fn with(mut object: Value, name: &str, field: Option<Value>) -> Value {
+    if let (Some(object), Some(field)) = (object.as_object_mut(), field) {
+        object.insert(name.to_owned(), field);
+    }
+    object
+}
+
 /// A settings file of a client, with the settings that it needs.
 #[derive(Debug)]
 pub struct SettingsFile {
@@ -68,12 +93,12 @@ impl Client {
     }
 
     /// The files to write, with their settings.
-    pub fn files(self, folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+    pub fn files(self, folders: &ClientFolders, gateway: Reached<'_>) -> Vec<SettingsFile> {
         match self {
-            Self::Claude => claude(folders, address),
-            Self::Codex => codex(folders, address),
-            Self::Opencode => opencode(folders, address),
-            Self::Pi => pi(folders, address),
+            Self::Claude => claude(folders, gateway),
+            Self::Codex => codex(folders, gateway),
+            Self::Opencode => opencode(folders, gateway),
+            Self::Pi => pi(folders, gateway),
         }
     }
 
@@ -126,12 +151,15 @@ fn json_file(path: PathBuf, settings: Vec<Setting>) -> SettingsFile {
 }
 
 /// The hooks of Claude Code: the event of each, and its entry.
-pub fn claude_hooks(address: &Address) -> [(&'static str, Value); 3] {
+pub fn claude_hooks(gateway: Reached<'_>) -> [(&'static str, Value); 3] {
     let handler = json!({
         "type": "http",
-        "url": address.claude_hook(),
+        "url": gateway.address.claude_hook(),
         "timeout": HOOK_TIMEOUT,
     });
+    let handler = gateway.with_headers(handler, ["${", "}"]);
+    let allowed = gateway.key.map(|key| json!([key]));
+    let handler = with(handler, "allowedEnvVars", allowed);
     let any = json!({"hooks": [handler]});
     let compact = json!({"matcher": "compact", "hooks": [handler]});
     [
@@ -142,19 +170,23 @@ pub fn claude_hooks(address: &Address) -> [(&'static str, Value); 3] {
 }
 
 /// The MCP server, as Claude Code's settings name it.
-pub fn claude_server(address: &Address) -> Value {
-    json!({"type": "http", "url": address.mcp()})
+pub fn claude_server(gateway: Reached<'_>) -> Value {
+    let server = json!({"type": "http", "url": gateway.address.mcp()});
+    gateway.with_headers(server, ["${", "}"])
 }
 
-fn claude(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+fn claude(folders: &ClientFolders, gateway: Reached<'_>) -> Vec<SettingsFile> {
     let hook = |(event, value)| Setting {
         how: How::Append,
         ..set(&["hooks", event], value)
     };
-    let base = set(&["env", "ANTHROPIC_BASE_URL"], json!(address.base()));
-    let hooks = claude_hooks(address).into_iter().map(hook);
+    let base = set(
+        &["env", "ANTHROPIC_BASE_URL"],
+        json!(gateway.address.base()),
+    );
+    let hooks = claude_hooks(gateway).into_iter().map(hook);
     let settings = std::iter::once(base).chain(hooks).collect();
-    let server = claude_server(address);
+    let server = claude_server(gateway);
     // Claude Code prefers the file of its first versions where it exists.
     let first = folders.claude.join(".config.json");
     let state = match first.exists() {
@@ -167,8 +199,11 @@ fn claude(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
     ]
 }
 
-fn codex(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+fn codex(folders: &ClientFolders, gateway: Reached<'_>) -> Vec<SettingsFile> {
+    let address = gateway.address;
     let server = json!({"url": address.mcp()});
+    let key = gateway.key.map(Value::from);
+    let server = with(server, "bearer_token_env_var", key);
     vec![SettingsFile {
         path: folders.codex.join("config.toml"),
         format: Format::Toml,
@@ -179,13 +214,15 @@ fn codex(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
     }]
 }
 
-fn opencode(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+fn opencode(folders: &ClientFolders, gateway: Reached<'_>) -> Vec<SettingsFile> {
+    let address = gateway.address;
     // In opencode's own order. It merges the files, and the first of these wins.
     let names = ["opencode.jsonc", "opencode.json", "config.json"];
     let found = names.map(|name| folders.opencode.join(name));
     let usual = folders.opencode.join("opencode.jsonc");
     let path = found.into_iter().find(|path| path.exists());
     let server = json!({"type": "remote", "url": address.mcp(), "enabled": true});
+    let server = gateway.with_headers(server, ["{env:", "}"]);
     let base = |provider: &str| {
         let keys = ["provider", provider, "options", "baseURL"];
         set(&keys, json!(address.versioned()))
@@ -198,14 +235,16 @@ fn opencode(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
     vec![json_file(path.unwrap_or(usual), settings)]
 }
 
-fn pi(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+fn pi(folders: &ClientFolders, gateway: Reached<'_>) -> Vec<SettingsFile> {
+    let address = gateway.address;
     let base = |provider: &str, url: String| set(&["providers", provider, "baseUrl"], json!(url));
     let providers = vec![
         // pi's Anthropic client adds /v1 itself.
         base("anthropic", address.base().to_owned()),
         base("openai", address.versioned()),
     ];
-    let server = set(&["mcpServers", "ebbtide"], json!({"url": address.mcp()}));
+    let server = gateway.with_headers(json!({"url": address.mcp()}), ["${", "}"]);
+    let server = set(&["mcpServers", "ebbtide"], server);
     vec![
         json_file(folders.pi.join("models.json"), providers),
         json_file(folders.pi.join("mcp.json"), vec![server]),

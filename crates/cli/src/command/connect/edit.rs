@@ -64,6 +64,20 @@ impl Setting {
         stands(document, &self.keys, self.how, &self.value)
     }
 
+    /// Says if a document holds the setting, alone or with more fields.
+    pub fn is_part_of(&self, document: &Value) -> bool {
+        let Some(found) = at(document, &self.keys) else {
+            return false;
+        };
+        match self.how {
+            How::Set => is_part(&self.value, found),
+            How::Append => {
+                let mut list = found.as_array().into_iter().flatten();
+                list.any(|entry| is_part(&self.value, entry))
+            }
+        }
+    }
+
     /// The other value that stands in the setting's place.
     pub fn found_in<'a>(&self, document: &'a Value) -> Option<&'a Value> {
         match self.how {
@@ -150,6 +164,20 @@ fn stands(whole: &Value, keys: &[String], how: How, value: &Value) -> bool {
         How::Append => found
             .and_then(Value::as_array)
             .is_some_and(|list| list.contains(value)),
+    }
+}
+
+/// Says if a value has all fields and elements of another.
+fn is_part(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => part.iter().all(|(key, value)| {
+            let found = whole.get(key);
+            found.is_some_and(|found| is_part(value, found))
+        }),
+        (Value::Array(part), Value::Array(whole)) => part
+            .iter()
+            .all(|value| whole.iter().any(|found| is_part(value, found))),
+        _ => part == whole,
     }
 }
 

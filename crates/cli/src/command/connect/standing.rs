@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::address::Address;
-use super::client::{Client, SettingsFile};
+use super::client::{Client, Reached, SettingsFile};
 use super::document;
 use super::file;
 use super::shown;
@@ -35,7 +35,8 @@ pub fn standing(
 ) -> Result<Standing, Failure> {
     let folder = client.folder(folders);
     let mut survey = Survey::default();
-    for file in client.files(folders, address) {
+    let gateway = Reached { address, key: None };
+    for file in client.files(folders, gateway) {
         let text = file::read(&file.path)?;
         let document = document::open(&file.path, file.format, text.as_deref())?;
         survey.add(client, &file, &document.value(), folders);
@@ -65,7 +66,7 @@ impl Survey {
     fn add(&mut self, client: Client, file: &SettingsFile, value: &Value, folders: &ClientFolders) {
         let path = shown::path(&file.path, &folders.home);
         for setting in &file.settings {
-            if setting.is_in(value) {
+            if setting.is_part_of(value) {
                 self.held += 1;
                 continue;
             }
