@@ -9,15 +9,16 @@ use anyhow::{Context as _, bail};
 use crate::command::{self, say};
 
 /// The pages: their names for `ebbtide docs`, and their paths.
-const PAGES: [(&str, &str); 8] = [
+const PAGES: [(&str, &str); 9] = [
     ("cli", "docs/cli.md"),
     ("errors", "docs/errors.md"),
     ("settings", "docs/settings.md"),
     ("plumb-codes", "docs/plumb/codes.md"),
     ("plumb-commands", "docs/plumb/commands.md"),
     ("mem", "crates/plumb/src/modules/mem.plumb"),
-    ("claude-hooks", "plugins/claude-code/hooks/hooks.json"),
-    ("claude-mcp", "plugins/claude-code/.mcp.json"),
+    ("claude-hooks", "plugins/ebbtide/hooks/claude-code.json"),
+    ("claude-mcp", "plugins/ebbtide/.mcp.json"),
+    ("claude-mcp", "plugins/ebbtide/mcp.json"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
