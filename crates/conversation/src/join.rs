@@ -434,7 +434,9 @@ impl Conversation {
         let outline = &self.said.outline;
         let path = Path::new(outline, outline.len(), self.pins.places());
         let strategy = strategy.with_vitals_of(supervisor.machine.strategy());
-        self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
+        let mut machine = Homunculus::resume(strategy, limits, shown, &path);
+        machine.number_behind(&supervisor.machine);
+        self.supervisor.machine = machine;
         self.make_room();
     }
 

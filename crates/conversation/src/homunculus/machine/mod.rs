@@ -184,6 +184,12 @@ impl<S: Strategy> Homunculus<S> {
         resumed
     }
 
+    /// Numbers its summaries behind those of the supervisor before it, whose last one may still end: its end is not
+    /// taken for that of another.
+    pub(crate) fn number_behind(&mut self, before: &Self) {
+        self.machine.count.jobs = before.machine.count.jobs;
+    }
+
     /// Takes a summary that was made before a restart as the one that is ready, unless there is another
     /// or it does not stand on the path behind what is hidden.
     pub fn restore(&mut self, made: &Restored, path: &Path<'_>) {

@@ -8,7 +8,7 @@ use proptest::strategy::Strategy as _;
 
 use super::{Homunculus, MOST_RETRIES, Orders, Restored};
 use crate::homunculus::event::{
-    Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Verdict,
+    Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Telemetry, Verdict,
 };
 use crate::homunculus::extent::Extent;
 use crate::homunculus::hosted::{HostSettings, Hosted, StrategyProgram};
@@ -230,6 +230,21 @@ fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
     let again = driver.machine.on(Event::Request(path), at(driver.second));
     assert_eq!(sent(&again).unwrap().from, extract.cut);
     assert!(refusals(&again).is_empty());
+}
+
+#[test]
+fn the_end_of_an_earlier_supervisors_summary_is_not_taken_for_its_own() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    let old = ordered(&driver.request(7)).unwrap();
+    let mut next = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    next.machine.number_behind(&driver.machine);
+    let own = ordered(&next.request(7)).unwrap();
+    assert_ne!(own.job, old.job);
+    let late = Action::Telemetry(Telemetry::LateResult(old.job));
+    assert!(next.finish(old.job, 600).contains(&late));
+    let failed = next.machine.on(Event::Failed { job: old.job }, at(100));
+    assert!(failed.contains(&late));
+    assert_eq!(next.machine.preparing(), Some(own.job));
 }
 
 #[test]
