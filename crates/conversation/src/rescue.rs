@@ -306,14 +306,16 @@ impl Conversation {
         }
         rescue.is_smaller |= decision.swapped || decision.reduced;
         flight.swapped |= rescue.is_smaller;
+        let noted = self.noted(rescue);
         // A model may take minutes, or never answer.
-        let running = self.supervisor.job;
+        let running = self.supervisor.job.or(noted);
         let is_made_at_once = running.is_some_and(|order| order.route == Route::Extractive);
         if decision.prepare.is_none() && (self.fits(flight) || !is_made_at_once) {
+            rescue.prepare = noted;
             return None;
         }
         flight.waited = true;
-        let begun = decision.prepare;
+        let begun = decision.prepare.or(noted);
         let mut effects = Vec::new();
         effects.extend(begun.map(|order| Effect::Prepare(order, Start::Now)));
         effects.push(Effect::Hold(Hold::OnTheSpot));

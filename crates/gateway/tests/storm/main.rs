@@ -70,12 +70,15 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_what_is_too_long() {
-        (1..=8).for_each(|seed| voyage::run_refused(seed, false));
+        for seed in 1..=8 {
+            voyage::run_refused(seed, false);
+        }
     }
 
     #[test]
     fn nobody_waits_for_a_model_that_does_not_answer() {
-        (1..=12).for_each(|seed| voyage::run_refused(seed, true));
+        let asked: u64 = (1..=8).map(|seed| voyage::run_refused(seed, true)).sum();
+        assert!(asked > 0, "no model was asked for a summary");
     }
 
     /// The gateway that the storm starts, kills and starts again. Without being told where to serve, it shows that

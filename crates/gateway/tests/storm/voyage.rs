@@ -112,20 +112,24 @@ pub fn run(seed: u64) -> Tally {
     voyage.tally
 }
 
-/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly, even where
-/// the model never answers when it is asked for a summary.
+/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly. With
+/// `is_silent`, the provider never answers when it is asked for a summary, and in every other run refuses only every
+/// sixth request. Returns how often it was asked.
 #[expect(clippy::disallowed_methods, reason = "people wait in real time")]
-pub fn run_refused(seed: u64, is_silent: bool) {
+pub fn run_refused(seed: u64, is_silent: bool) -> u64 {
     let mut voyage = Voyage::new(seed);
     if is_silent {
         voyage.weather.fall_silent_to_summaries();
     }
+    let every = if is_silent && seed.is_multiple_of(2) { 6 } else { 1 };
     for step in 0..STEPS {
         let messages = voyage.next(step);
         voyage.talker.messages.extend(messages);
-        voyage
-            .weather
-            .strike([Fault::TooLong(3), Fault::TooLong(0)]);
+        // In between, a summary is asked for in the background.
+        if step % every == every - 1 {
+            let refusals = [Fault::TooLong(3), Fault::TooLong(0)];
+            voyage.weather.strike(refusals);
+        }
         let url = voyage.vessel.url();
         for attempt in 0..2 {
             let began = Instant::now();
@@ -146,6 +150,7 @@ pub fn run_refused(seed: u64, is_silent: bool) {
             }
         }
     }
+    voyage.weather.unanswered()
 }
 
 impl Voyage {

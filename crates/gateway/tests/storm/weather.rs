@@ -120,6 +120,8 @@ struct Board {
     waiting: VecDeque<Fault>,
     /// True if no request for a summary is answered.
     silent_to_summaries: bool,
+    /// The requests for a summary that were not answered for that.
+    unanswered: u64,
     requests: u64,
     seen: Vec<Seen>,
 }
@@ -131,10 +133,11 @@ impl Board {
             let body = String::from_utf8_lossy(body);
             SUMMARIES.iter().any(|words| body.contains(words))
         };
-        match self.silent_to_summaries && is_for_a_summary() {
-            true => Some(Fault::Silent),
-            false => self.waiting.pop_front(),
+        if self.silent_to_summaries && is_for_a_summary() {
+            self.unanswered += 1;
+            return Some(Fault::Silent);
         }
+        self.waiting.pop_front()
     }
 }
 
@@ -175,6 +178,11 @@ impl Weather {
     /// From now on, no request for a summary is answered.
     pub fn fall_silent_to_summaries(&self) {
         self.board.lock().unwrap().silent_to_summaries = true;
+    }
+
+    /// The requests for a summary that were not answered.
+    pub fn unanswered(&self) -> u64 {
+        self.board.lock().unwrap().unanswered
     }
 
     /// Calms down. Returns what was seen since the last time.
