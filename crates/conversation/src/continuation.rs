@@ -36,6 +36,10 @@ const FEWEST_WORDS: usize = 8;
 /// At most this many words of a request's texts are compared.
 const MOST_WORDS: usize = 200_000;
 
+/// A summary stands among so many turns of the conversation that begins with it: Codex keeps the user's messages in
+/// front.
+const FRONT: usize = 256;
+
 /// Around what is a summary within an answer.
 const TAGS: [(&str, &str); 2] = [
     ("<summary>", "</summary>"),
@@ -140,6 +144,17 @@ pub fn continued(keyed: Keyed, turns: &[Turn], known: &[Answer]) -> Option<Conve
     }
     let found = Reader::new(keyed, turns).first(known)?;
     Some(found.of)
+}
+
+/// The index of the turn that holds the words of one of these answers. Words alone: a provider's own block cannot
+/// be read.
+#[must_use]
+pub fn summary_turn(keyed: Keyed, turns: &[Turn], known: &[Answer]) -> Option<usize> {
+    let has_words = |answer: &&Answer| matches!(answer.print, Print::Words { .. });
+    let known: Vec<Answer> = known.iter().filter(has_words).copied().collect();
+    let holds = |turn: &Turn| Reader::new(keyed, std::slice::from_ref(turn)).first(&known);
+    let mut front = turns.iter().take(FRONT);
+    front.position(|turn| !known.is_empty() && holds(turn).is_some())
 }
 
 fn block(part: &Part) -> Option<Digest> {
@@ -267,12 +282,22 @@ pub fn stored_answers(store: &dyn Store, now: Timestamp) -> Result<Vec<Answer>, 
     let later = now.checked_add(SignedDuration::from_hours(24));
     let mut found = Vec::new();
     for conversation in store.conversations(later.unwrap_or(Timestamp::MAX), ASKED)? {
-        for nth in 0..KEPT {
-            let Some(text) = store.chunk(key(conversation.id, nth))? else {
-                break;
-            };
-            found.extend(Answer::read(conversation.id, &text));
-        }
+        found.extend(answers_of(store, conversation.id)?);
+    }
+    Ok(found)
+}
+
+/// The stored answers to one conversation's compactions.
+///
+/// # Errors
+/// Where the store fails.
+pub fn answers_of(store: &dyn Store, of: ConversationId) -> Result<Vec<Answer>, HistoryError> {
+    let mut found = Vec::new();
+    for nth in 0..KEPT {
+        let Some(text) = store.chunk(key(of, nth))? else {
+            break;
+        };
+        found.extend(Answer::read(of, &text));
     }
     Ok(found)
 }

@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use context::{Role, Turn};
-use conversation::continuation::{continued, stored_answers};
+use context::Turn;
+use conversation::continuation::{Answer, answers_of, summary_turn};
 use conversation::identity::Keyed;
-use history::{ConversationId, HistoryError, Store, Tenant};
+use history::{Conversation, ConversationId, HistoryError, Store, Tenant};
 use jiff::Timestamp;
 
 use super::STORED;
 use crate::report::Lost;
+
+/// The most conversations that are looked at for a summary with which one goes on.
+const NEXT: usize = 16;
 
 /// A client's own summary of a conversation.
 pub(super) struct ClientSummary {
@@ -18,52 +21,72 @@ pub(super) struct ClientSummary {
     pub of: ConversationId,
     /// The turns that it stands for.
     pub path: Vec<Turn>,
-    /// The text that it is or is part of.
+    /// The summary, with what stands in front of it.
     pub text: String,
 }
 
 impl ClientSummary {
-    /// The summary that a conversation with these turns begins with.
-    pub(super) fn at_the_front(
+    /// The summary with which a conversation, which has these turns, goes on from another.
+    pub(super) fn before(
         store: &dyn Store,
-        path: &[Turn],
-        (keyed, now): (Keyed, Timestamp),
+        (id, path): (ConversationId, &[Turn]),
+        keyed: Keyed,
     ) -> Result<Option<Self>, HistoryError> {
-        let end = path.iter().position(|it| it.role() == Role::Assistant);
-        let front = path.get(..end.unwrap_or(path.len())).unwrap_or_default();
-        let Some(of) = continued(keyed, front, &stored_answers(store, now)?) else {
+        let parent = store.conversation(id)?.and_then(|record| record.parent);
+        let Some(of) = parent.filter(|of| *of != id) else {
             return Ok(None);
         };
         let Some(record) = store.conversation(of)? else {
             return Ok(None);
         };
-        let texts: Vec<&str> = front.iter().flat_map(Turn::texts).collect();
-        let text = texts.join("\n");
-        let path = store.path(record.head)?;
-        // A provider's own block cannot be read.
-        Ok((!text.is_empty()).then_some(Self { of, path, text }))
+        let known = answers_of(store, of)?;
+        Self::in_front(store, (&record, &known), path, keyed)
     }
 
-    /// The summary with which a conversation went on in another one.
+    /// The summary with which another conversation goes on from this one.
     pub(super) fn of(
         store: &dyn Store,
         id: ConversationId,
-        keyed: (Keyed, Timestamp),
+        keyed: Keyed,
     ) -> Result<Option<Self>, HistoryError> {
-        let Some(record) = store.conversation(id)? else {
+        let known = answers_of(store, id)?;
+        let Some(record) = store.conversation(id)?.filter(|_| !known.is_empty()) else {
             return Ok(None);
         };
-        for next in store.conversations(Timestamp::MAX, STORED)? {
-            // What began before its last request branched off, or is a subagent's.
-            if next.parent != Some(id) || next.began < record.seen {
-                continue;
-            }
-            let own = Self::at_the_front(store, &store.path(next.head)?, keyed)?;
-            if own.as_ref().is_some_and(|own| own.of == id) {
+        // What began before its last request branched off; what another agent said is a subagent's.
+        let goes_on = |next: &Conversation| {
+            next.parent == Some(id)
+                && next.began >= record.seen
+                && next.labels.agent == record.labels.agent
+        };
+        let all = store.conversations(Timestamp::MAX, STORED)?.into_iter();
+        for next in all.filter(goes_on).take(NEXT) {
+            let path = store.path(next.head)?;
+            let own = Self::in_front(store, (&record, &known), &path, keyed)?;
+            if own.is_some() {
                 return Ok(own);
             }
         }
         Ok(None)
+    }
+
+    /// The summary of a conversation at the front of these turns.
+    fn in_front(
+        store: &dyn Store,
+        (record, known): (&Conversation, &[Answer]),
+        path: &[Turn],
+        keyed: Keyed,
+    ) -> Result<Option<Self>, HistoryError> {
+        let Some(place) = summary_turn(keyed, path, known) else {
+            return Ok(None);
+        };
+        let front = path.iter().take(place + 1);
+        let texts: Vec<&str> = front.flat_map(Turn::texts).collect();
+        Ok(Some(Self {
+            of: record.id,
+            path: store.path(record.head)?,
+            text: texts.join("\n"),
+        }))
     }
 }
 

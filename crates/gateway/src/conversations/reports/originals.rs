@@ -35,7 +35,7 @@ impl Inner {
             return Ok(own);
         }
         let Some(wanted) = mark.or(found.standing) else {
-            return self.lost_without_mark(&found, past).await;
+            return self.lost_without_mark(&found, (id, past)).await;
         };
         let mark = past.marks.iter().find(|mark| mark.id() == wanted);
         let mark = mark.ok_or(ReportError::NoMark)?;
@@ -48,7 +48,11 @@ impl Inner {
 
     /// What a strategy dropped without a summary; or else what the client's own summary of the conversation before
     /// left out.
-    async fn lost_without_mark(&self, found: &Found, past: Past) -> Result<Lost, ReportError> {
+    async fn lost_without_mark(
+        &self,
+        found: &Found,
+        (id, past): (ConversationId, Past),
+    ) -> Result<Lost, ReportError> {
         let cut = hidden(found, &past);
         if cut == 0 {
             let own = found
@@ -56,7 +60,7 @@ impl Inner {
                 .and_then(|before| self.receipts.of(before, None));
             return match own {
                 Some(own) => Ok(own),
-                None => self.begun_with(found.tenant, past.path).await,
+                None => self.begun_with(found.tenant, (id, past.path)).await,
             };
         }
         let pins: Vec<&str> = past.pins.iter().map(|it| &*it.pin.text).collect();
@@ -65,14 +69,16 @@ impl Inner {
         Ok(lost(None, &self.reading.of(bytes(&past.path), work).await))
     }
 
-    /// What the client's own summary left out that a conversation begins with.
-    async fn begun_with(&self, tenant: Tenant, path: Vec<Turn>) -> Result<Lost, ReportError> {
+    /// What the client's own summary left out with which a conversation goes on from another.
+    async fn begun_with(
+        &self,
+        tenant: Tenant,
+        (id, path): (ConversationId, Vec<Turn>),
+    ) -> Result<Lost, ReportError> {
         let keyed = self.directory.commons.keyed();
-        let now = (self.parts.clock)();
-        let read = move |store: &dyn Store| ClientSummary::at_the_front(store, &path, (keyed, now));
-        let own = self.writer.read(tenant, read).await?;
-        Ok(match own {
-            Some(own) => self.left_out(&own).await,
+        let read = move |store: &dyn Store| ClientSummary::before(store, (id, &path), keyed);
+        Ok(match self.writer.read(tenant, read).await? {
+            Some(own) => self.left_out(tenant, &own).await,
             None => Lost::default(),
         })
     }
@@ -84,21 +90,28 @@ impl Inner {
         id: ConversationId,
     ) -> Result<Option<Lost>, ReportError> {
         let keyed = self.directory.commons.keyed();
-        let now = (self.parts.clock)();
-        let read = move |store: &dyn Store| ClientSummary::of(store, id, (keyed, now));
+        let read = move |store: &dyn Store| ClientSummary::of(store, id, keyed);
         Ok(match self.writer.read(tenant, read).await? {
-            Some(own) => Some(self.left_out(&own).await),
+            Some(own) => Some(self.left_out(tenant, &own).await),
             None => None,
         })
     }
 
-    async fn left_out(&self, own: &ClientSummary) -> Lost {
+    /// Makes the receipt of a client's own summary, and keeps it.
+    async fn left_out(&self, tenant: Tenant, own: &ClientSummary) -> Lost {
         let work = || originals::lost(&own.path, own.path.len(), &own.text);
         let receipt = self.reading.of(bytes(&own.path), work).await;
-        Lost {
+        let lost = Lost {
             conversation: Some(own.of.to_string()),
             ..lost(None, &receipt)
-        }
+        };
+        self.receipts.keep(Kept {
+            tenant,
+            conversation: own.of,
+            turns: own.path.len(),
+            lost: lost.clone(),
+        });
+        lost
     }
 
     /// The newest conversation of a session that is its main agent's.
@@ -147,14 +160,7 @@ impl Inner {
             path: past.path,
             text: summary,
         };
-        let lost = self.left_out(&own).await;
-        self.receipts.keep(Kept {
-            tenant: found.tenant,
-            conversation: id,
-            turns: own.path.len(),
-            lost: lost.clone(),
-        });
-        Ok(lost)
+        Ok(self.left_out(found.tenant, &own).await)
     }
 
     pub(super) async fn expand(
