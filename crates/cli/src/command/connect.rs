@@ -40,8 +40,8 @@ only Ebbtide's settings are removed from it.
 
 A gateway with an administrator's token, or on another machine, answers the hooks
 and the memory tools only if they send a key. --key-variable names the environment
-variable that holds it: the API key that the client itself uses. The settings hold
-the name, never the key.
+variable that holds it: the API key that the client itself uses, or the
+administrator's token. The settings hold the name, never the key.
 
 Examples:
   ebbtide connect claude
@@ -62,7 +62,7 @@ pub struct ConnectArgs {
     )]
     pub url: Address,
     /// Environment variable with the key that hooks and memory tools send
-    #[arg(long, value_name = "NAME", value_parser = variable, conflicts_with = "undo")]
+    #[arg(long, value_name = "NAME", conflicts_with = "undo")]
     pub key_variable: Option<String>,
     /// Undo the connection
     #[arg(long, conflicts_with = "url")]
@@ -99,9 +99,10 @@ fn connect(
     (shelf, record): (&Shelf, Option<Record>),
     console: &mut Console,
 ) -> Result<(), Failure> {
+    let key = key_variable(args, record.as_ref())?;
     let gateway = Reached {
         address: &args.url,
-        key: args.key_variable.as_deref(),
+        key: key.as_deref(),
     };
     let files = args.client.files(folders, gateway);
     let mut drafts = Vec::new();
@@ -126,7 +127,7 @@ fn connect(
         return Ok(());
     }
     let replaced = drafts.iter().any(Draft::replaces_a_url);
-    store(drafts, args, (shelf, record))?;
+    store(drafts, (args, key), (shelf, record))?;
     let kept = shown::path(shelf.path(), &folders.home);
     let word = args.client.word();
     console.note(args.client.advice());
@@ -142,20 +143,28 @@ fn connect(
     Ok(())
 }
 
-/// Reads the name of an environment variable.
-fn variable(text: &str) -> Result<String, String> {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_valid = text.bytes().all(is_name) && !text.starts_with(|it: char| it.is_ascii_digit());
-    match is_valid && !text.is_empty() {
-        true => Ok(text.to_owned()),
-        false => Err("expected the name of an environment variable, not a key".to_owned()),
+/// The environment variable with the key: the one that is given, or that of the same gateway before.
+fn key_variable(
+    args: &ConnectArgs,
+    record: Option<&Record>,
+) -> Result<Option<String>, ConnectError> {
+    let Some(name) = &args.key_variable else {
+        let same = record.filter(|record| record.url == args.url.to_string());
+        return Ok(same.and_then(|record| record.key_variable.clone()));
+    };
+    // Names are written in capitals. A key given by mistake hardly is.
+    let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    let is_name = |byte: u8| is_letter(byte) || byte.is_ascii_digit();
+    match name.bytes().all(is_name) && name.bytes().next().is_some_and(is_letter) {
+        true => Ok(Some(name.clone())),
+        false => Err(ConnectError::KeyVariable),
     }
 }
 
 /// Writes the record first: after a crash between the two, it still describes both states of a file.
 fn store(
     drafts: Vec<Draft>,
-    args: &ConnectArgs,
+    (args, key): (&ConnectArgs, Option<String>),
     (shelf, record): (&Shelf, Option<Record>),
 ) -> Result<(), Failure> {
     let outcomes = drafts.into_iter().filter_map(|draft| draft.outcome);
@@ -164,7 +173,7 @@ fn store(
     let others = earlier.filter(|old| touched.iter().all(|new| new.path != old.path));
     let others: Vec<_> = others.collect();
     touched.extend(others);
-    let record = Record::new(args.url.to_string(), touched);
+    let record = Record::new(args.url.to_string(), key, touched);
     steps.insert(0, shelf.step(Some(&record))?);
     file::take(&steps)
 }

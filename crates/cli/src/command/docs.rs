@@ -40,6 +40,8 @@ pub enum Page {
     ClaudeHooks,
     /// MCP server of the plugin for Claude Code
     ClaudeMcp,
+    /// MCP server of the plugin in the portable format
+    PluginMcp,
     /// Manual page of every command, for `man`
     Man,
 }
@@ -54,6 +56,7 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
         Page::Mem => plumb::commands::mem_module(),
         Page::ClaudeHooks => claude_hooks(),
         Page::ClaudeMcp => claude_server(),
+        Page::PluginMcp => plugin_server(),
         Page::Man => manual::page().map_err(Failure::from_stdout)?,
     };
     console.data(page.as_bytes())?;
@@ -79,6 +82,16 @@ fn claude_hooks() -> String {
 fn claude_server() -> String {
     let server = client::claude_server(usual(&Address::usual()));
     format!("{:#}\n", json!({ "mcpServers": { "ebbtide": server } }))
+}
+
+/// The same MCP server in the portable format of Agent Plugins 1.0.
+fn plugin_server() -> String {
+    let server = json!({ "type": "streamable-http", "url": Address::usual().mcp() });
+    let schema = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
+    format!(
+        "{:#}\n",
+        json!({ "$schema": schema, "mcpServers": { "ebbtide": server } })
+    )
 }
 
 fn cli_page() -> String {

@@ -194,16 +194,21 @@ fn a_key_is_named_by_its_variable() {
         "{codex}"
     );
     let doctor = run(home.program(&["doctor"]), b"").stdout;
-    assert!(!doctor.contains("missing"), "{doctor}");
+    assert_eq!(doctor.matches("connected by").count(), 4, "{doctor}");
     for client in CLIENTS {
-        // Without the key, and back.
-        home.connected(&[client]);
+        // The variable stays known.
+        let again = home.connect(&[client]).stderr;
+        assert!(again.contains("is connected"), "{again}");
         home.connected(&[client, "--undo"]);
     }
     assert_eq!(home.state(), BTreeMap::new());
-    let refused = home.connect(&["claude", "--key-variable", "sk-ant-x"]);
-    assert_eq!(refused.exit, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("not a key"), "{}", refused.stderr);
+    for key in ["sk-ant-secret", "gsk_secret", "1F2E", "$GATE_KEY", ""] {
+        let refused = home.connect(&["claude", "--key-variable", key]);
+        assert_ne!(refused.exit, 0, "{key}");
+        assert!(refused.stderr.contains("E0025"), "{}", refused.stderr);
+        assert!(key.is_empty() || !refused.stderr.contains(key), "{key}");
+    }
+    assert_eq!(home.state(), BTreeMap::new());
 }
 
 #[test]

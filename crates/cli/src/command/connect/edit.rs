@@ -64,18 +64,9 @@ impl Setting {
         stands(document, &self.keys, self.how, &self.value)
     }
 
-    /// Says if a document holds the setting, alone or with more fields.
-    pub fn is_part_of(&self, document: &Value) -> bool {
-        let Some(found) = at(document, &self.keys) else {
-            return false;
-        };
-        match self.how {
-            How::Set => is_part(&self.value, found),
-            How::Append => {
-                let mut list = found.as_array().into_iter().flatten();
-                list.any(|entry| is_part(&self.value, entry))
-            }
-        }
+    /// Says if a document holds the setting, whatever key it names.
+    pub fn is_in_with_any_key(&self, document: &Value) -> bool {
+        stands(&without_keys(document), &self.keys, self.how, &self.value)
     }
 
     /// The other value that stands in the setting's place.
@@ -167,17 +158,17 @@ fn stands(whole: &Value, keys: &[String], how: How, value: &Value) -> bool {
     }
 }
 
-/// Says if a value has all fields and elements of another.
-fn is_part(part: &Value, whole: &Value) -> bool {
-    match (part, whole) {
-        (Value::Object(part), Value::Object(whole)) => part.iter().all(|(key, value)| {
-            let found = whole.get(key);
-            found.is_some_and(|found| is_part(value, found))
-        }),
-        (Value::Array(part), Value::Array(whole)) => part
+/// A document without the fields by which hooks and MCP servers name a key.
+fn without_keys(document: &Value) -> Value {
+    const NAMES: [&str; 3] = ["headers", "allowedEnvVars", "bearer_token_env_var"];
+    match document {
+        Value::Object(fields) => fields
             .iter()
-            .all(|value| whole.iter().any(|found| is_part(value, found))),
-        _ => part == whole,
+            .filter(|(name, _)| !NAMES.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), without_keys(value)))
+            .collect(),
+        Value::Array(list) => list.iter().map(without_keys).collect(),
+        other => other.clone(),
     }
 }
 

@@ -25,6 +25,9 @@ pub enum ConnectError {
     Record { path: PathBuf, reason: String },
     #[error("the home folder is unknown")]
     NoHome,
+    // Without the value, which may be a key.
+    #[error("--key-variable is not the name of an environment variable")]
+    KeyVariable,
 }
 
 context::error_codes! {
@@ -40,6 +43,8 @@ context::error_codes! {
         "Remove Ebbtide's keys from the client's settings by hand, then delete the record.";
     NO_HOME = "E0024", "the home folder is unknown",
         "Set HOME to your home folder.";
+    KEY_VARIABLE = "E0025", "--key-variable is not the name of an environment variable",
+        "Give the name of the variable that holds the key, such as ANTHROPIC_API_KEY, without a $ in front.";
 }
 
 impl Coded for ConnectError {
@@ -50,6 +55,7 @@ impl Coded for ConnectError {
             Self::Changed(_) => CHANGED,
             Self::Record { .. } => RECORD,
             Self::NoHome => NO_HOME,
+            Self::KeyVariable => KEY_VARIABLE,
         }
     }
 

@@ -20,6 +20,9 @@ pub struct Record {
     version: u32,
     /// The URL of the gateway that the client uses.
     pub url: String,
+    /// The environment variable with the key that the client's hooks and tools send.
+    #[serde(default)]
+    pub key_variable: Option<String>,
     pub files: Vec<Touched>,
 }
 
@@ -53,10 +56,11 @@ pub fn hash(text: &str) -> String {
 }
 
 impl Record {
-    pub const fn new(url: String, files: Vec<Touched>) -> Self {
+    pub const fn new(url: String, key_variable: Option<String>, files: Vec<Touched>) -> Self {
         Self {
             version: VERSION,
             url,
+            key_variable,
             files,
         }
     }

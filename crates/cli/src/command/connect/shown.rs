@@ -5,9 +5,20 @@ use std::path::Path;
 use http::Uri;
 use serde_json::Value;
 
-/// A value that Ebbtide writes: its URL.
+/// A value that Ebbtide writes: its URL, and if a key goes with it.
 pub fn own(value: &Value) -> String {
-    url(value).unwrap_or_default().to_owned()
+    let url = url(value).unwrap_or_default();
+    match has_key(value) {
+        true => format!("{url}, with a key"),
+        false => url.to_owned(),
+    }
+}
+
+/// Says if a value that Ebbtide writes names a key.
+fn has_key(value: &Value) -> bool {
+    let hook = || value.get("hooks")?.get(0)?.get("headers");
+    let names = ["headers", "bearer_token_env_var"];
+    names.iter().any(|name| value.get(name).is_some()) || hook().is_some()
 }
 
 /// A value that someone else wrote. Of a URL only the server is shown, since user names, paths and

@@ -66,7 +66,7 @@ impl Survey {
     fn add(&mut self, client: Client, file: &SettingsFile, value: &Value, folders: &ClientFolders) {
         let path = shown::path(&file.path, &folders.home);
         for setting in &file.settings {
-            if setting.is_part_of(value) {
+            if setting.is_in_with_any_key(value) {
                 self.held += 1;
                 continue;
             }
