@@ -182,12 +182,12 @@ def test_planted_instructions_are_quoted_and_cause_nothing():
         head, original = (block.text for block in found.content)
         assert DATA in head and "marker" not in head
         pages.add(original)
-    # What the user said that makes the model search is a place, too.
+    # The user's messages are places, too.
     assert pages >= set(agent.files.values())
     agent.works_on(swaps=agent.swaps + 1)
     lost = agent.tool("lost", '{"limit":64}').content[0].text
     head, *entries = lost.splitlines()
-    assert DATA in head
+    assert DATA in head and "marker" in lost
     assert all(entry.startswith("- ") or "marker" not in entry for entry in entries), lost
     after = agent.tool("memory_status")
     assert "marker" not in after.content[0].text

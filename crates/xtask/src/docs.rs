@@ -18,7 +18,7 @@ const PAGES: [(&str, &str); 9] = [
     ("mem", "crates/plumb/src/modules/mem.plumb"),
     ("claude-hooks", "plugins/ebbtide/hooks/claude-code.json"),
     ("claude-mcp", "plugins/ebbtide/.mcp.json"),
-    ("claude-mcp", "plugins/ebbtide/mcp.json"),
+    ("plugin-mcp", "plugins/ebbtide/mcp.json"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
