@@ -121,7 +121,11 @@ pub fn run_refused(seed: u64, is_silent: bool) -> u64 {
     if is_silent {
         voyage.weather.fall_silent_to_summaries();
     }
-    let every = if is_silent && seed.is_multiple_of(2) { 6 } else { 1 };
+    let every = if is_silent && seed.is_multiple_of(2) {
+        6
+    } else {
+        1
+    };
     for step in 0..STEPS {
         let messages = voyage.next(step);
         voyage.talker.messages.extend(messages);
