@@ -32,15 +32,21 @@ impl ClientSummary {
         (id, path): (ConversationId, &[Turn]),
         keyed: Keyed,
     ) -> Result<Option<Self>, HistoryError> {
-        let parent = store.conversation(id)?.and_then(|record| record.parent);
-        let Some(of) = parent.filter(|of| *of != id) else {
+        let Some((Some(of), began)) = store.conversation(id)?.map(|it| (it.parent, it.began))
+        else {
             return Ok(None);
         };
         let Some(record) = store.conversation(of)? else {
             return Ok(None);
         };
         let known = answers_of(store, of)?;
-        Self::in_front(store, (&record, &known), path, keyed)
+        let own = Self::in_front(store, (&record, &known), path, keyed)?;
+        // What was said there after this conversation began is not summarised.
+        Ok(own.map(|mut own| {
+            own.path
+                .retain(|turn| turn.at().is_none_or(|at| at <= began));
+            own
+        }))
     }
 
     /// The summary with which another conversation goes on from this one.

@@ -78,7 +78,7 @@ impl Inner {
         let keyed = self.directory.commons.keyed();
         let read = move |store: &dyn Store| ClientSummary::before(store, (id, &path), keyed);
         Ok(match self.writer.read(tenant, read).await? {
-            Some(own) => self.left_out(tenant, &own).await,
+            Some(own) => self.left_out(&own).await,
             None => Lost::default(),
         })
     }
@@ -92,19 +92,24 @@ impl Inner {
         let keyed = self.directory.commons.keyed();
         let read = move |store: &dyn Store| ClientSummary::of(store, id, keyed);
         Ok(match self.writer.read(tenant, read).await? {
-            Some(own) => Some(self.left_out(tenant, &own).await),
+            Some(own) => Some(self.kept(tenant, &own).await),
             None => None,
         })
     }
 
-    /// Makes the receipt of a client's own summary, and keeps it.
-    async fn left_out(&self, tenant: Tenant, own: &ClientSummary) -> Lost {
+    /// The receipt of a client's own summary.
+    async fn left_out(&self, own: &ClientSummary) -> Lost {
         let work = || originals::lost(&own.path, own.path.len(), &own.text);
         let receipt = self.reading.of(bytes(&own.path), work).await;
-        let lost = Lost {
+        Lost {
             conversation: Some(own.of.to_string()),
             ..lost(None, &receipt)
-        };
+        }
+    }
+
+    /// The receipt of a client's own summary of all that was said, which is kept.
+    async fn kept(&self, tenant: Tenant, own: &ClientSummary) -> Lost {
+        let lost = self.left_out(own).await;
         self.receipts.keep(Kept {
             tenant,
             conversation: own.of,
@@ -160,7 +165,7 @@ impl Inner {
             path: past.path,
             text: summary,
         };
-        Ok(self.left_out(found.tenant, &own).await)
+        Ok(self.kept(found.tenant, &own).await)
     }
 
     pub(super) async fn expand(
