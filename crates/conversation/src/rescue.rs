@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::commons::Found;
 use crate::conversation::Conversation;
 use crate::decide::{Decided, Ready};
-use crate::effect::{Effect, Hold, Lesson, Start};
+use crate::effect::{Effect, Hold, Lesson, Start, Unmade};
 use crate::flight::Flight;
 use crate::homunculus::{Action, Event, Extent, Preparation};
 use crate::incoming::Incoming;
@@ -173,11 +173,11 @@ impl Conversation {
         }
         loop {
             if !self.leads_to(flight.turns.len, flight.turns.head) {
-                return self.given_up(flight, rescue);
+                return self.given_up(flight, rescue, now);
             }
             match rescue.stage {
                 Stage::Strategy => match self.decide(incoming, flight, now) {
-                    Decided::Overtaken => return self.given_up(flight, rescue),
+                    Decided::Overtaken => return self.given_up(flight, rescue, now),
                     Decided::Held(effects) => return effects,
                     Decided::Ready(ready, prepare) => {
                         rescue.is_smaller = flight.shown != rescue.shown;
@@ -219,9 +219,9 @@ impl Conversation {
                         false => Stage::Show,
                     };
                 }
-                Stage::Show if !rescue.is_smaller => return self.given_up(flight, rescue),
+                Stage::Show if !rescue.is_smaller => return self.given_up(flight, rescue, now),
                 Stage::Show => match self.decide(incoming, flight, now) {
-                    Decided::Overtaken => return self.given_up(flight, rescue),
+                    Decided::Overtaken => return self.given_up(flight, rescue, now),
                     Decided::Held(mut effects) => {
                         let noted = self.noted(rescue);
                         effects.extend(noted.map(|order| Effect::Prepare(order, Start::Now)));
@@ -244,7 +244,16 @@ impl Conversation {
         noted.filter(|order| self.is_preparing(order.job))
     }
 
-    fn given_up(&mut self, flight: &mut Flight, rescue: &mut Rescue) -> Vec<Effect> {
+    fn given_up(
+        &mut self,
+        flight: &mut Flight,
+        rescue: &mut Rescue,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        if let Some(order) = self.noted(rescue) {
+            // It was to begin with the answer, which does not come.
+            self.unprepared(&order, &Unmade::Abandoned, now);
+        }
         flight.add_pending(std::mem::take(&mut rescue.batch));
         vec![Effect::Overtaken]
     }
