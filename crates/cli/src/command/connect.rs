@@ -38,16 +38,17 @@ every change and keeps a copy of the files in Ebbtide's data folder.
 --undo restores the files, byte for byte. If a file was edited in the meantime,
 only Ebbtide's settings are removed from it.
 
-A gateway with an administrator's token, or on another machine, answers the hooks
-and the memory tools only if they send a key. --key-variable names the environment
-variable that holds it: the API key that the client itself uses, or the
-administrator's token. The settings hold the name, never the key.
+A gateway with an administrator's token, or on another machine, answers the
+hooks and the memory tools only if they send a key. --key-variable names the
+environment variable that holds it: the API key that the client itself uses, or
+the administrator's token. The settings hold the name, never the key; --undo
+forgets it.
 
 Examples:
   ebbtide connect claude
   ebbtide connect codex --dry-run
   ebbtide connect opencode --url http://127.0.0.1:4100
-  ebbtide connect claude --url https://gateway.example --key-variable ANTHROPIC_API_KEY
+  ebbtide connect codex --url https://gate.example --key-variable OPENAI_API_KEY
   ebbtide connect claude --undo")]
 pub struct ConnectArgs {
     /// Client to connect

@@ -26,7 +26,7 @@ pub enum ConnectError {
     #[error("the home folder is unknown")]
     NoHome,
     // Without the value, which may be a key.
-    #[error("--key-variable is not the name of an environment variable")]
+    #[error("--key-variable is not the name of an environment variable in capitals")]
     KeyVariable,
 }
 
@@ -43,7 +43,7 @@ context::error_codes! {
         "Remove Ebbtide's keys from the client's settings by hand, then delete the record.";
     NO_HOME = "E0024", "the home folder is unknown",
         "Set HOME to your home folder.";
-    KEY_VARIABLE = "E0025", "--key-variable is not the name of an environment variable",
+    KEY_VARIABLE = "E0025", "--key-variable is not the name of an environment variable in capitals",
         "Give the name of the variable that holds the key, such as ANTHROPIC_API_KEY, without a $ in front.";
 }
 
