@@ -66,7 +66,7 @@ fn parent(house: &House, key: &str, id: &str) -> Option<String> {
     parent.map(|parent| parent.to_string())
 }
 
-/// What is told to be lost of a conversation: of which it is, and the texts.
+/// The receipt of a conversation: the conversation that it names, and its entries.
 async fn lost(house: &House, agent: &mut Agent, id: &str) -> (Value, String) {
     let path = format!("/ebbtide/api/conversations/{id}/lost");
     let told = agent.get(house, &path).await.body;

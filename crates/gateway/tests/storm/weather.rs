@@ -68,7 +68,7 @@ const STREAMS: [&[u8]; 6] = [
     b"\xef\xbb\xbfid: 1\r\rretry: 5\r\r",
 ];
 
-/// What requests for a summary say, of each kind.
+/// Words by which each kind of request for a summary is known.
 const SUMMARIES: [&str; 3] = [
     "You write the record that will stand in place",
     "Write the record of this conversation",
@@ -127,7 +127,7 @@ struct Board {
 }
 
 impl Board {
-    /// What strikes this request.
+    /// The fault for this request.
     fn next(&mut self, body: &[u8]) -> Option<Fault> {
         let is_for_a_summary = || {
             let body = String::from_utf8_lossy(body);

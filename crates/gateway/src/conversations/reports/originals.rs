@@ -69,7 +69,7 @@ impl Inner {
         Ok(lost(None, &self.reading.of(bytes(&past.path), work).await))
     }
 
-    /// What the client's own summary left out with which a conversation goes on from another.
+    /// The losses of the client's own summary that a conversation begins with.
     async fn begun_with(
         &self,
         tenant: Tenant,
@@ -83,7 +83,7 @@ impl Inner {
         })
     }
 
-    /// What the client's own summary left out of a conversation that goes on in another one.
+    /// The losses of the client's own summary with which another conversation goes on from this one.
     async fn gone_elsewhere(
         &self,
         tenant: Tenant,
