@@ -9,6 +9,8 @@
 #[path = "../adversity/dice.rs"]
 mod dice;
 #[cfg(test)]
+mod slipway;
+#[cfg(test)]
 mod talker;
 #[cfg(test)]
 mod vessel;
@@ -23,6 +25,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use crate::slipway;
     use crate::vessel::{self, asked};
     use crate::voyage::{self, Tally};
 
@@ -85,7 +88,7 @@ mod tests {
     /// a process can be started and killed.
     #[test]
     fn vessel() {
-        if vessel::serve() {
+        if slipway::serve(vessel::warm_up, vessel::serve) {
             return;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -1,24 +1,28 @@
-//! The gateway as a process: this program once more, told by its environment where to serve.
+//! The gateway as a process: this program once more, told where to serve.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use context::Tokens;
+use fork::{ProcessId, Signal, current_process_id, signal_process};
 use gateway::config::{Config, RouteChoice, Upstreams};
 use gateway::server::{Gateway, serve as serve_on};
 use history::{Engine, Limits, Purge};
 use history_sqlite::Sqlite;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
 use crate::dice::Dice;
+use crate::slipway;
 use crate::talker::LONGEST;
 
 /// The window, of the provider and the gateway alike.
@@ -39,12 +43,42 @@ pub fn asked(name: &str) -> Option<String> {
     std::env::var(format!("EBBTIDE_STORM_{name}")).ok()
 }
 
+/// What a process is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Orders {
+    /// The socket to connect to. The process says its URL there, and ends in order when nobody writes to it any more.
+    pub control: PathBuf,
+    store: PathBuf,
+    upstream: String,
+    is_written: bool,
+}
+
 /// A process that serves.
 struct Running {
-    child: Child,
+    process: ProcessId,
     url: String,
-    /// Read no more, and kept open: who writes to a closed pipe fails.
-    _told: BufReader<ChildStdout>,
+    /// It closes when the process ends.
+    control: BufReader<UnixStream>,
+}
+
+impl Running {
+    fn has_ended(&mut self) -> bool {
+        self.control.get_ref().set_nonblocking(true).unwrap();
+        let read = self.control.fill_buf();
+        read.map_or_else(
+            |why| why.kind() != io::ErrorKind::WouldBlock,
+            <[u8]>::is_empty,
+        )
+    }
+
+    /// Kills the process and waits until it has gone.
+    fn kill(mut self) {
+        let kill = Signal::try_from(9).unwrap();
+        // One that has ended by itself may be gone already.
+        let _either_way = signal_process(self.process, kill);
+        self.control.get_ref().set_nonblocking(false).unwrap();
+        let _until_it_closes = io::copy(&mut self.control, &mut io::sink());
+    }
 }
 
 /// A time times the patience that was asked for: on a machine that does other work, everything takes longer.
@@ -117,42 +151,32 @@ impl Vessel {
 
     /// Starts the process, or returns what it says against its store.
     fn start(&self) -> Result<Running, String> {
-        let program = std::env::current_exe().unwrap();
-        let mut child = Command::new(program)
-            .args(["tests::vessel", "--exact", "--nocapture"])
-            .env("EBBTIDE_STORM_STORE", &self.store)
-            .env("EBBTIDE_STORM_UPSTREAM", &self.upstream)
-            .env("EBBTIDE_STORM_WRITTEN", self.is_written.to_string())
-            .stdout(Stdio::piped())
-            // When it closes, the process ends in order.
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
-        match url(&mut told) {
-            Ok(url) => Ok(Running {
-                child,
-                url,
-                _told: told,
-            }),
-            Err(why) => {
-                child.wait().unwrap();
-                Err(why)
-            }
-        }
+        let control = self.store.with_extension("socket");
+        let _absent = fs::remove_file(&control);
+        let listener = UnixListener::bind(&control).unwrap();
+        slipway::launch(&Orders {
+            control,
+            store: self.store.clone(),
+            upstream: self.upstream.clone(),
+            is_written: self.is_written,
+        });
+        let (control, _) = listener.accept().unwrap();
+        let mut control = BufReader::new(control);
+        let (process, url) = told(&mut control)?;
+        Ok(Running {
+            process,
+            url,
+            control,
+        })
     }
 
     /// Kills the process. Returns false if it had ended by itself.
     pub fn kill(&mut self) -> bool {
-        let Some(Running {
-            mut child, _told, ..
-        }) = self.running.take()
-        else {
+        let Some(mut running) = self.running.take() else {
             return true;
         };
-        let ran = child.try_wait().unwrap().is_none();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let ran = !running.has_ended();
+        running.kill();
         ran
     }
 
@@ -163,19 +187,16 @@ impl Vessel {
     )]
     pub fn stop(&mut self) -> Duration {
         let began = Instant::now();
-        let Some(Running {
-            mut child, _told, ..
-        }) = self.running.take()
-        else {
+        let Some(mut running) = self.running.take() else {
             return Duration::ZERO;
         };
-        drop(child.stdin.take());
-        while child.try_wait().unwrap().is_none() && began.elapsed() < patient(LONGEST) {
-            thread::sleep(Duration::from_millis(5));
-        }
+        let control = running.control.get_ref();
+        control.set_read_timeout(Some(patient(LONGEST))).unwrap();
+        control.shutdown(Shutdown::Write).unwrap();
+        // Closed by its end, or too late.
+        let _either_way = io::copy(&mut running.control, &mut io::sink());
         let took = began.elapsed();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        running.kill();
         took
     }
 
@@ -253,37 +274,38 @@ impl Drop for Vessel {
     }
 }
 
-/// The URL that a process serves at, or what it says against its store.
-fn url(told: &mut BufReader<ChildStdout>) -> Result<String, String> {
+/// The process and the URL that it serves at, or what it says against its store.
+fn told(control: &mut impl BufRead) -> Result<(ProcessId, String), String> {
     let mut line = String::new();
-    loop {
-        line.clear();
-        let read = told.read_line(&mut line).unwrap();
-        assert!(read > 0, "the gateway ended without a word");
-        if let Some((_, url)) = line.trim().split_once(READY) {
-            return Ok(url.to_owned());
-        }
-        if let Some((_, why)) = line.trim().split_once(UNUSABLE) {
-            return Err(why.to_owned());
-        }
+    let read = control.read_line(&mut line).unwrap();
+    assert!(read > 0, "the gateway ended without a word");
+    let line = line.trim();
+    if let Some(why) = line.strip_prefix(UNUSABLE) {
+        return Err(why.to_owned());
     }
+    let (process, url) = line.strip_prefix(READY).unwrap().split_once(' ').unwrap();
+    let process = process.parse::<i32>().unwrap().try_into().unwrap();
+    Ok((process, url.to_owned()))
 }
 
-/// Serves until this process is killed, if it is told where. Returns false otherwise.
-pub fn serve() -> bool {
-    let (Some(store), Some(upstream)) = (asked("STORE"), asked("UPSTREAM")) else {
-        return false;
-    };
+/// Loads what every process needs.
+pub fn warm_up() {
+    tokens::counter_for("claude-opus-4-8").count("warm up");
+}
+
+/// Serves as it is ordered, until nobody writes to `control` any more.
+pub fn serve(orders: &Orders, mut control: UnixStream) {
+    let (store, upstream) = (&orders.store, &orders.upstream);
     let mut config = Config {
         upstream: Upstreams {
             anthropic: upstream.clone(),
-            openai: upstream,
+            openai: upstream.clone(),
         },
-        store: Some(PathBuf::from(&store)),
+        store: Some(store.clone()),
         ..Config::default()
     };
     config.policy.window = Some(Tokens::new(WINDOW));
-    config.policy.route = match asked("WRITTEN").is_some_and(|it| it == "true") {
+    config.policy.route = match orders.is_written {
         true => RouteChoice::Auto,
         false => RouteChoice::Extractive,
     };
@@ -296,10 +318,10 @@ pub fn serve() -> bool {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine: Arc<dyn Engine> = match Sqlite::open(Path::new(&store), Limits::NONE) {
+        let engine: Arc<dyn Engine> = match Sqlite::open(store, Limits::NONE) {
             Ok(engine) => Arc::new(engine),
             Err(why) => {
-                println!("{UNUSABLE}{why}");
+                writeln!(control, "{UNUSABLE}{why}").unwrap();
                 return;
             }
         };
@@ -312,16 +334,18 @@ pub fn serve() -> bool {
         let running = match serve_on(listener, gateway) {
             Ok(running) => running,
             Err(why) => {
-                println!("{UNUSABLE}{why}");
+                writeln!(control, "{UNUSABLE}{why}").unwrap();
                 return;
             }
         };
-        println!("{READY}{}", running.url());
-        let closed = spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+        let process = current_process_id();
+        writeln!(control, "{READY}{process} {}", running.url()).unwrap();
+        let closed = spawn_blocking(move || {
+            let _until_it_closes = io::copy(&mut control, &mut io::sink());
+        });
         let _either_way = closed.await;
         running.shutdown().await;
     });
-    true
 }
 
 #[expect(
