@@ -16,6 +16,8 @@ use wire::api::{Accumulator, Decoder, Dialect, Response};
 use crate::vessel::patient;
 
 pub const KEY: &str = "sk-ant-of-the-storm";
+/// The administrator's.
+pub const ADMIN: &str = "admin-of-the-storm";
 /// The longest that anything may take: the provider's silence three times over, and the store's wait.
 pub const LONGEST: Duration = Duration::from_secs(30);
 
@@ -163,12 +165,26 @@ impl Talker {
 
     /// Reads from the control API with a key.
     pub fn get(&self, key: &str, url: &str) -> Value {
+        serde_json::from_slice(&self.read(key, url)).unwrap_or_default()
+    }
+
+    /// The answers that ended before the store had them, since the process began.
+    pub fn ended_without_store(&self, url: &str) -> u64 {
+        let metrics = self.read(ADMIN, &format!("{url}/ebbtide/metrics"));
+        let metrics = String::from_utf8_lossy(&metrics);
+        assert!(metrics.contains("ebbtide_"), "{metrics}");
+        let late = "ebbtide_failures_total{at=\"keeping_in_time\"} ";
+        let count = metrics.lines().find_map(|line| line.strip_prefix(late));
+        count.map_or(0, |count| count.parse().unwrap())
+    }
+
+    fn read(&self, key: &str, url: &str) -> Bytes {
         let request = Request::get(url)
-            .header("x-api-key", key)
+            .header("authorization", format!("Bearer {key}"))
             .body(Full::new(Bytes::new()))
             .unwrap();
         let (_, body) = self.ask(request).unwrap_or_default();
-        serde_json::from_slice(&body).unwrap_or_default()
+        body
     }
 
     /// The status and the body; no status where the connection broke, `None` where nothing came in time.

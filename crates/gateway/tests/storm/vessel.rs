@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use context::Tokens;
 use fork::{ProcessId, Signal, current_process_id, signal_process};
-use gateway::config::{Config, RouteChoice, Upstreams};
+use gateway::config::{Config, RouteChoice, Secret, Upstreams};
 use gateway::server::{Gateway, serve as serve_on};
 use history::{Engine, Limits, Purge};
 use history_sqlite::Sqlite;
@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 
 use crate::dice::Dice;
 use crate::slipway;
-use crate::talker::LONGEST;
+use crate::talker::{ADMIN, LONGEST};
 
 /// The window, of the provider and the gateway alike.
 pub const WINDOW: u64 = 6_000;
@@ -293,6 +293,12 @@ pub fn warm_up() {
     tokens::counter_for("claude-opus-4-8").count("warm up");
 }
 
+/// Says something on one line.
+fn say(control: &mut UnixStream, text: &str) {
+    let line = text.replace('\n', " ") + "\n";
+    control.write_all(line.as_bytes()).unwrap();
+}
+
 /// Serves as it is ordered, until nobody writes to `control` any more.
 pub fn serve(orders: &Orders, mut control: UnixStream) {
     let (store, upstream) = (&orders.store, &orders.upstream);
@@ -310,6 +316,7 @@ pub fn serve(orders: &Orders, mut control: UnixStream) {
         false => RouteChoice::Extractive,
     };
     config.tenants = gateway::config::Tenancy::Keys;
+    config.admin_token = Some(Secret::new(ADMIN));
     let silence = SignedDuration::try_from(patient(SILENCE)).unwrap();
     (config.limits.silence, config.limits.read) = (silence, silence);
     let runtime = Builder::new_multi_thread()
@@ -321,7 +328,7 @@ pub fn serve(orders: &Orders, mut control: UnixStream) {
         let engine: Arc<dyn Engine> = match Sqlite::open(store, Limits::NONE) {
             Ok(engine) => Arc::new(engine),
             Err(why) => {
-                writeln!(control, "{UNUSABLE}{why}").unwrap();
+                say(&mut control, &format!("{UNUSABLE}{why}"));
                 return;
             }
         };
@@ -334,12 +341,12 @@ pub fn serve(orders: &Orders, mut control: UnixStream) {
         let running = match serve_on(listener, gateway) {
             Ok(running) => running,
             Err(why) => {
-                writeln!(control, "{UNUSABLE}{why}").unwrap();
+                say(&mut control, &format!("{UNUSABLE}{why}"));
                 return;
             }
         };
         let process = current_process_id();
-        writeln!(control, "{READY}{process} {}", running.url()).unwrap();
+        say(&mut control, &format!("{READY}{process} {}", running.url()));
         let closed = spawn_blocking(move || {
             let _until_it_closes = io::copy(&mut control, &mut io::sink());
         });

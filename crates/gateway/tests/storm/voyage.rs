@@ -49,6 +49,8 @@ pub struct Tally {
     pub flips: u64,
     /// Damaged stores that could not be used, and were told of.
     pub set_aside: u64,
+    /// Runs in whose end the store took longer than an answer waits for it.
+    pub late: u64,
 }
 
 impl Tally {
@@ -62,6 +64,7 @@ impl Tally {
         self.locks += other.locks;
         self.flips += other.flips;
         self.set_aside += other.set_aside;
+        self.late += other.late;
     }
 }
 
@@ -70,7 +73,7 @@ impl fmt::Display for Tally {
         write!(
             f,
             "{} runs: {} requests answered, {} faults, {} kills, {} stops, {} purges, {} locks, \
-             {} damaged stores, {} of them unusable and told of",
+             {} damaged stores, {} of them unusable and told of, {} stores late at the end",
             self.runs,
             self.answered,
             self.faults,
@@ -79,7 +82,8 @@ impl fmt::Display for Tally {
             self.purges,
             self.locks,
             self.flips,
-            self.set_aside
+            self.set_aside,
+            self.late
         )
     }
 }
@@ -109,7 +113,7 @@ pub fn run(seed: u64) -> Tally {
     voyage.arrive();
     voyage.tally.runs = 1;
     voyage.tally.set_aside = voyage.vessel.set_aside;
-    voyage.tally
+    std::mem::take(&mut voyage.tally)
 }
 
 /// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly. With
@@ -155,6 +159,12 @@ pub fn run_refused(seed: u64, is_silent: bool) -> u64 {
         }
     }
     voyage.weather.unanswered()
+}
+
+impl Drop for Voyage {
+    fn drop(&mut self) {
+        self.weather.end();
+    }
 }
 
 impl Voyage {
@@ -430,6 +440,11 @@ impl Voyage {
             let detail = self.talker.get(KEY, &format!("{api}/conversations/{id}"));
             let pins = detail["pins"].to_string();
             assert!(!pins.contains(PLANTED), "seed {seed}: {pins}");
+        }
+        // What the store could not take in time is kept in memory, and outlasts no kill.
+        if self.talker.ended_without_store(&url) > 0 {
+            self.tally.late += 1;
+            self.stop();
         }
         assert!(
             self.vessel.kill(),

@@ -124,6 +124,8 @@ struct Board {
     unanswered: u64,
     requests: u64,
     seen: Vec<Seen>,
+    /// True once nobody is passed on any more.
+    is_over: bool,
 }
 
 impl Board {
@@ -163,11 +165,20 @@ impl Weather {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let relay = relay.clone();
+                if relay.board.lock().unwrap().is_over {
+                    return;
+                }
                 // A connection that breaks is what this is about.
                 thread::spawn(move || relay.pass(stream).ok());
             }
         });
         weather
+    }
+
+    /// Gives the address back.
+    pub fn end(&self) {
+        self.board.lock().unwrap().is_over = true;
+        let _wakes_it = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 
     /// Strikes the next requests with these, one each.
