@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_model_that_does_not_answer() {
-        let asked: u64 = (1..=8).map(|seed| voyage::run_refused(seed, true)).sum();
+        // About one run in eight has a model write a summary.
+        let asked: u64 = (1..=24).map(|seed| voyage::run_refused(seed, true)).sum();
         assert!(asked > 0, "no model was asked for a summary");
     }
 

@@ -74,8 +74,10 @@ impl Running {
     /// Kills the process and waits until it has gone.
     fn kill(mut self) {
         let kill = Signal::try_from(9).unwrap();
-        // One that has ended by itself may be gone already.
-        let _either_way = signal_process(self.process, kill);
+        // The number of one that has ended may be another's.
+        if !self.has_ended() {
+            let _it_may_end_now = signal_process(self.process, kill);
+        }
         self.control.get_ref().set_nonblocking(false).unwrap();
         let _until_it_closes = io::copy(&mut self.control, &mut io::sink());
     }
@@ -160,7 +162,7 @@ impl Vessel {
             upstream: self.upstream.clone(),
             is_written: self.is_written,
         });
-        let (control, _) = listener.accept().unwrap();
+        let control = accepted(&listener);
         let mut control = BufReader::new(control);
         let (process, url) = told(&mut control)?;
         Ok(Running {
@@ -271,6 +273,29 @@ impl Vessel {
 impl Drop for Vessel {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// The process's end of the line.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process that does not start ends the run"
+)]
+fn accepted(listener: &UnixListener) -> UnixStream {
+    listener.set_nonblocking(true).unwrap();
+    let began = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((control, _)) => {
+                control.set_nonblocking(false).unwrap();
+                control.set_read_timeout(Some(patient(LONGEST))).unwrap();
+                return control;
+            }
+            Err(_) if began.elapsed() < patient(LONGEST) => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(why) => panic!("no gateway was started: {why}"),
+        }
     }
 }
 
