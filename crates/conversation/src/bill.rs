@@ -246,12 +246,14 @@ pub(crate) fn add_summary(totals: &mut Totals, spent: &Spent) {
     totals.micros += micros(spent.cost);
 }
 
+/// A cost in USD as millionths of a dollar.
+#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a cost is finite and not negative, and stays far below 2^53 millionths"
 )]
-fn micros(usd: f64) -> u64 {
+pub fn micros(usd: f64) -> u64 {
     (usd * 1e6).round().max(0.0) as u64
 }
 

@@ -69,7 +69,7 @@ use context::coded::{self, CodeEntry};
 pub use adaptive::SoftMoved;
 pub use batch::Batch;
 pub use begin::{Inherited, Kin, Recovered, Stored as StoredConversation, new_id, stored_pins};
-pub use bill::{Bill, Spent};
+pub use bill::{Bill, Spent, micros};
 pub use commons::{Commons, Origin};
 pub use conversation::Conversation;
 pub use effect::{

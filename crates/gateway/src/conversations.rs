@@ -90,8 +90,6 @@ struct Inner {
     calls: calls::Calls,
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
-    /// The cost by day and model, since the start.
-    spending: spending::Spending,
     /// Providers without compaction.
     unknowing: unknowing::Unknowing,
     /// The room for earlier messages that are put into requests.
@@ -127,7 +125,6 @@ impl Conversations {
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
                 receipts: reports::Receipts::default(),
-                spending: spending::Spending::default(),
                 unknowing: unknowing::Unknowing::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
@@ -227,6 +224,9 @@ impl Conversations {
     }
 }
 
+/// About the size of what a request adds to the account, in bytes.
+const SPENT: usize = 100;
+
 impl Inner {
     /// Stores the journals of conversations at rest, for the dashboard.
     fn store(&self, rested: Rested) {
@@ -281,7 +281,12 @@ impl Inner {
         if matches!(notice, Notice::Billed(_) | Notice::Spent(_)) {
             let model = shared.lock().record().model.clone();
             let now = (self.parts.clock)();
-            self.spending.add((shared.tenant, model), notice, now);
+            if let Some(spent) = spending::spent(notice, &model, now) {
+                let work = spending::work(spent);
+                if !self.writer.write_aside(shared.tenant, work, SPENT) {
+                    metrics.failed(Failure::Keeping);
+                }
+            }
         }
         match notice {
             Notice::Swapped(route) => metrics.swapped(route.as_str()),

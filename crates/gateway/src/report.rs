@@ -198,7 +198,7 @@ pub struct Overview {
     pub conversations: Vec<Line>,
     /// The totals of all conversations.
     pub totals: Money,
-    /// What was spent by day and model since the gateway started, the newest day first.
+    /// What was spent by day and model, the newest day first.
     pub days: Vec<DayReport>,
 }
 

@@ -13,7 +13,7 @@ use crate::error::{from_sqlite, from_sqlite_ref};
 use crate::file::{self, Missing};
 use crate::rows::{mark, node};
 use crate::schema;
-use crate::sum::{CHUNK, CONVERSATION, EDITION, JOURNAL, ORIGINAL, PIN, PLACE};
+use crate::sum::{CHUNK, CONVERSATION, EDITION, JOURNAL, ORIGINAL, PIN, PLACE, SPENT};
 use crate::{checkpoint, engine::Sqlite};
 
 /// The findings of a check.
@@ -48,7 +48,7 @@ struct Table {
 }
 
 /// Tables in an order in which each row's references come first.
-fn tables() -> [Table; 7] {
+fn tables() -> [Table; 8] {
     let by_sum = |row: &Row<'_>| row.get::<_, Option<bool>>(1).map(|sum| sum == Some(true));
     let table = |kind, name, key, first| Table {
         kind,
@@ -101,6 +101,7 @@ fn tables() -> [Table; 7] {
             "n",
             simple("conversation", CONVERSATION),
         ),
+        table(Record::Account, "spent", "n", simple("spent", SPENT)),
     ]
 }
 

@@ -126,7 +126,8 @@ impl Engine for Sqlite {
     fn tenants(&self) -> Result<Vec<Tenant>, HistoryError> {
         let sql = "SELECT id FROM tenant WHERE turns > 0 OR conversations > 0 \
              OR EXISTS (SELECT 1 FROM pin WHERE pin.tenant = tenant.n) \
-             OR EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = tenant.n) ORDER BY id";
+             OR EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = tenant.n) \
+             OR EXISTS (SELECT 1 FROM spent WHERE spent.tenant = tenant.n) ORDER BY id";
         self.readers.with(|connection| {
             let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
             let ids = statement
@@ -156,9 +157,10 @@ impl Engine for Sqlite {
             Err(error) => Some(Err(error)),
             Ok(transaction) => Some(self.within(transaction, tenant, work)),
         };
+        // What is committed is: an impatient connection only lets the next write fail earlier.
         match set_patience(&mut connection, true) {
-            Ok(()) => written,
-            Err(error) => Some(Err(error)),
+            Err(error) if written.is_none() => Some(Err(error)),
+            Ok(()) | Err(_) => written,
         }
     }
 

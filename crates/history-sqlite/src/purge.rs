@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use history::{Purge, Purged};
+use jiff::tz::TimeZone;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::connection::{log_size, pause};
@@ -72,6 +73,9 @@ pub fn remove(connection: &mut Connection, what: Purge) -> rusqlite::Result<Purg
             while chunks(connection, tenant)? > 0 {
                 rest(connection)?;
             }
+        }
+        while spent(connection, tenant, &what)? > 0 {
+            rest(connection)?;
         }
         connection.execute(TENANT, [tenant])?;
     }
@@ -215,6 +219,20 @@ fn chunks(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
     beside(connection, tenant, &sql)
 }
 
+/// Removes some of what was spent before the day of `what.before`, or of all. Returns the number of rows.
+fn spent(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Result<usize> {
+    if what.conversation.is_some() {
+        return Ok(0);
+    }
+    let before = what.before.map(|it| it.to_zoned(TimeZone::UTC).date());
+    let before = before.map(|day| day.to_string());
+    let sql = format!(
+        "DELETE FROM spent WHERE n IN (SELECT n FROM spent WHERE tenant = ?1 \
+         AND (?2 IS NULL OR day < ?2) LIMIT {ROWS})"
+    );
+    connection.execute(&sql, (tenant, before))
+}
+
 fn beside(connection: &mut Connection, tenant: i64, sql: &str) -> rusqlite::Result<usize> {
     transact(connection, |transaction| {
         let (rows, beside) = bytes_of(transaction, sql, [tenant])?;
@@ -264,7 +282,8 @@ const TENANT: &str = "DELETE FROM tenant WHERE n = ?1 \
      AND NOT EXISTS (SELECT 1 FROM node WHERE tenant = ?1) \
      AND NOT EXISTS (SELECT 1 FROM conversation WHERE tenant = ?1) \
      AND NOT EXISTS (SELECT 1 FROM pin WHERE tenant = ?1) \
-     AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1)";
+     AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM spent WHERE tenant = ?1)";
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
     connection.pragma_query_value(None, name, |row| row.get(0).map(i64::cast_unsigned))

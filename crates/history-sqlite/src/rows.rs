@@ -1,5 +1,6 @@
 //! One tenant's rows as a store, within one transaction.
 
+mod account;
 mod conversation;
 mod edition;
 pub mod mark;

@@ -21,6 +21,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/3_strategy.sql"),
     include_str!("schema/4_sums.sql"),
     include_str!("schema/5_people.sql"),
+    include_str!("schema/6_account.sql"),
 ];
 
 /// The contents of a file.

@@ -4,6 +4,7 @@ use context::pin::{Pin, PinId};
 use context::{Text, TurnId};
 use jiff::Timestamp;
 
+use crate::account::AccountStore;
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::error::HistoryError;
@@ -102,9 +103,9 @@ pub trait EditionStore {
 }
 
 /// Everything stored for one tenant.
-pub trait Store: MarkStore + ConversationStore + PinStore + EditionStore {}
+pub trait Store: MarkStore + ConversationStore + PinStore + EditionStore + AccountStore {}
 
-impl<T: MarkStore + ConversationStore + PinStore + EditionStore> Store for T {}
+impl<T: MarkStore + ConversationStore + PinStore + EditionStore + AccountStore> Store for T {}
 
 /// A selection of conversations to remove. All conditions must hold.
 ///
@@ -112,7 +113,8 @@ impl<T: MarkStore + ConversationStore + PinStore + EditionStore> Store for T {}
 /// remaining head leads to, and their marks, editions and kept messages. A turn must therefore be
 /// appended in the same transaction that saves its conversation, or a purge between the two removes it.
 /// Chunk summaries are a cache outside the tree: a tenant loses all of them when it loses a turn or its
-/// last conversation.
+/// last conversation. What was spent before the day of `before` leaves the account, all of it without `before`, and
+/// none if one conversation is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// The tenant, or `None` for all.

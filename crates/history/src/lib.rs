@@ -6,11 +6,12 @@
 //! Compaction adds a [`Mark`], a node up to which a summary stands, and destroys nothing. Marks belong to
 //! nodes, so every branch through a node shares its marks.
 //!
-//! One tenant's store implements [`NodeStore`], [`MarkStore`], [`ConversationStore`], [`PinStore`] and
-//! [`EditionStore`]; [`Memory`] is the in-memory one. An [`Engine`] holds the stores of many tenants and
+//! One tenant's store implements [`NodeStore`], [`MarkStore`], [`ConversationStore`], [`PinStore`],
+//! [`EditionStore`] and [`AccountStore`]; [`Memory`] is the in-memory one. An [`Engine`] holds the stores of many tenants and
 //! opens each within a transaction; [`MemoryEngine`] is the in-memory one. Every method of these traits
 //! can fail with an error of the engine; `# Errors` sections list the other errors only.
 
+mod account;
 pub mod conformance;
 mod conversation;
 mod edition;
@@ -24,6 +25,7 @@ mod state;
 mod store;
 mod tenant;
 
+pub use account::{AccountStore, MOST_SPENT, Spent};
 pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
 pub use engine::{

@@ -7,8 +7,10 @@ mod records;
 use std::sync::Arc;
 
 use context::{Text, Turn, TurnId};
-use rpds::HashTrieMapSync;
+use jiff::civil::Date;
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
+use crate::account::Spent;
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::engine::Pinned;
@@ -34,10 +36,10 @@ pub struct Memory {
     conversations: HashTrieMapSync<ConversationId, Kept>,
     heads: HashTrieMapSync<TurnId, Vec<ConversationId>>,
     pins: HashTrieMapSync<ConversationId, Vec<Pinned>>,
-    editions: HashTrieMapSync<TurnId, Vec<Numbered>>,
+    editions: Editions,
     originals: HashTrieMapSync<TurnId, Arc<[u8]>>,
     chunks: HashTrieMapSync<[u8; 16], Text>,
-    next_edition: u64,
+    spent: RedBlackTreeMapSync<(Date, Text), Spent>,
 }
 
 /// A conversation and its journal.
@@ -51,6 +53,13 @@ struct Kept {
 struct Node {
     turn: Turn,
     parent: TurnId,
+}
+
+/// The editions of each turn.
+#[derive(Clone, Debug, Default)]
+struct Editions {
+    of: HashTrieMapSync<TurnId, Vec<Numbered>>,
+    next: u64,
 }
 
 /// An edition and its sequence number among all editions.
@@ -79,6 +88,7 @@ impl Memory {
             && self.conversations.is_empty()
             && self.pins.is_empty()
             && self.chunks.is_empty()
+            && self.spent.is_empty()
     }
 
     /// Counts `more` as held unless that exceeds a limit.

@@ -20,13 +20,15 @@ pub enum Record {
     Conversation,
     /// A text kept under a hash.
     Chunk,
+    /// What was spent on a day with a model.
+    Account,
     /// The part of the file that leads to records, and the secret.
     Structure,
 }
 
 impl Record {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Turn,
         Self::Original,
         Self::Mark,
@@ -34,6 +36,7 @@ impl Record {
         Self::Pin,
         Self::Conversation,
         Self::Chunk,
+        Self::Account,
         Self::Structure,
     ];
 
@@ -48,6 +51,7 @@ impl Record {
             Self::Pin => "pins",
             Self::Conversation => "conversations",
             Self::Chunk => "texts",
+            Self::Account => "costs",
             Self::Structure => "structure",
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use history::{Engine, HistoryError, Store, Tenant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-/// A change to a tenant's store. It may run again after a failure, so it must be idempotent.
+/// A change to a tenant's store. It may run again where it failed; nothing of it was kept then.
 pub(super) type Work = Box<dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + Send>;
 
 /// The number of writes that are committed together at most.
@@ -33,6 +33,8 @@ pub(super) enum When {
     Now,
     /// Within twice [`SOON`], or with what is given next.
     Soon,
+    /// The same for what is not said in a conversation. If it fails, the store is not taken to fail.
+    Aside,
 }
 
 /// One write.
@@ -211,7 +213,7 @@ impl Waiting {
     }
 
     fn urgency(&self) -> Urgency {
-        let is_patient = |write: &Write| write.when == When::Soon;
+        let is_patient = |write: &Write| write.when != When::Now;
         if !self.flushes.is_empty() {
             Urgency::Now
         } else if self.writes.is_empty() {
@@ -366,7 +368,9 @@ impl Shared {
                 Err(_) => self.engine.write(tenant, &mut |store| (write.work)(store)),
             };
             is_held |= matches!(kept, Err(HistoryError::Busy));
-            self.remember(&kept);
+            if write.when != When::Aside {
+                self.remember(&kept);
+            }
             if kept.is_ok() {
                 self.written.fetch_add(1, Ordering::Relaxed);
                 self.is_late.store(false, Ordering::Relaxed);

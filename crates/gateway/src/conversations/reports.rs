@@ -10,14 +10,15 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{
-    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Purged, Store, Tenant, Totals,
+    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Purged, Spent, Store, Tenant,
+    Totals,
 };
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::running::Shared;
 use super::writer::StoreFailure;
-use super::{Conversations, Inner};
+use super::{Conversations, Inner, spending};
 use crate::config::Mode;
 use crate::report::{
     Detail, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced,
@@ -211,10 +212,27 @@ impl Inner {
                 Mode::Observe => "observe",
             },
             strategy: config.policy.strategy.program().name().to_string(),
-            days: self.spending.report(asker),
+            days: spending::report(self.spent(asker).await),
             totals: money(&all(lines.iter().map(|(.., totals)| totals))),
             conversations: lines.into_iter().map(|(_, line, _)| line).collect(),
         })
+    }
+
+    /// The accounts that the asker may see.
+    async fn spent(&self, asker: Viewer) -> Vec<Spent> {
+        let tenants = match asker {
+            Viewer::Tenant(tenant) => vec![tenant],
+            Viewer::All => self.writer.tenants().await.unwrap_or_default(),
+        };
+        let mut found = Vec::new();
+        for tenant in tenants {
+            match self.writer.read(tenant, |store| store.spent()).await {
+                Ok(spent) => found.extend(spent),
+                // Everything else can still be shown.
+                Err(failure) => tracing::warn!(%failure, "the costs by day cannot be read"),
+            }
+        }
+        found
     }
 
     /// The conversations of the store, those last seen first.

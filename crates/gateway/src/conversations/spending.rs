@@ -1,136 +1,109 @@
-//! What was spent each day with each model: a bounded account in memory.
+//! What was spent each day with each model: an account in the store.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::conversation::Notice;
+use ::conversation::{Notice, micros};
 use context::Text;
-use history::Tenant;
+use history::{Spent, Store};
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::report::{DayReport, Viewer};
+use super::queue::Work;
+use crate::report::DayReport;
 
-/// The most rows; those of the oldest day go.
-const MOST: usize = 4_096;
+/// The longest name of a model that is kept, in bytes: clients may send any.
+const LONGEST: usize = 200;
+/// The most that is believed of one request, in millionths of a dollar: a million dollars.
+const MOST: u64 = 1_000_000_000_000;
 
-/// The rows by day, tenant and model.
-#[derive(Debug, Default)]
-pub(super) struct Spending(Mutex<BTreeMap<(Date, Tenant, Text), Row>>);
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Row {
-    requests: u64,
-    cost: f64,
-    cost_without: f64,
+/// What a notice says was spent with a model, if anything.
+pub(super) fn spent(notice: &Notice, model: &str, now: Timestamp) -> Option<Spent> {
+    let (requests, cost, cost_without) = match notice {
+        Notice::Billed(bill) => (1, bill.cost, bill.cost_without),
+        Notice::Spent(cost) => (0, *cost, 0.0),
+        _ => return None,
+    };
+    let end = model.floor_char_boundary(LONGEST);
+    Some(Spent {
+        day: now.to_zoned(TimeZone::UTC).date(),
+        model: Text::from(model.get(..end).unwrap_or_default()),
+        requests,
+        micros: micros(cost).min(MOST),
+        micros_without: micros(cost_without).min(MOST),
+    })
 }
 
-impl Spending {
-    /// Adds what a notice says was spent.
-    pub(super) fn add(&self, (tenant, model): (Tenant, Text), notice: &Notice, now: Timestamp) {
-        let (requests, cost, cost_without) = match notice {
-            Notice::Billed(bill) => (1, bill.cost, bill.cost_without),
-            Notice::Spent(cost) => (0, *cost, 0.0),
-            _ => return,
-        };
-        let day = now.to_zoned(TimeZone::UTC).date();
-        let mut rows = self.rows();
-        let row = rows.entry((day, tenant, model)).or_default();
-        row.requests += requests;
-        row.cost += cost;
-        row.cost_without += cost_without;
-        while rows.len() > MOST {
-            rows.pop_first();
-        }
-    }
+/// Adds it to the account.
+pub(super) fn work(spent: Spent) -> Work {
+    Box::new(move |store: &mut dyn Store| store.spend(&spent))
+}
 
-    /// The rows that the viewer may see, the newest day first.
-    pub(super) fn report(&self, viewer: Viewer) -> Vec<DayReport> {
-        let mut sums: BTreeMap<(Date, Text), Row> = BTreeMap::new();
-        for ((day, tenant, model), row) in &*self.rows() {
-            if viewer.may_see(*tenant) {
-                let sum = sums.entry((*day, model.clone())).or_default();
-                sum.requests += row.requests;
-                sum.cost += row.cost;
-                sum.cost_without += row.cost_without;
-            }
-        }
-        let report = |((day, model), row): ((Date, Text), Row)| DayReport {
-            day: day.to_string(),
-            model: model.to_string(),
-            requests: row.requests,
-            cost: row.cost,
-            cost_without: row.cost_without,
-        };
-        let mut days: Vec<DayReport> = sums.into_iter().map(report).collect();
-        // Stable: the models of a day stay in order.
-        days.sort_by(|one, other| other.day.cmp(&one.day));
-        days
+/// The accounts of some tenants together, the newest day first.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a cost stays far below 2^52 millionths"
+)]
+pub(super) fn report(rows: impl IntoIterator<Item = Spent>) -> Vec<DayReport> {
+    let mut sums: BTreeMap<(std::cmp::Reverse<jiff::civil::Date>, Text), Spent> = BTreeMap::new();
+    for row in rows {
+        let key = (std::cmp::Reverse(row.day), row.model.clone());
+        sums.entry(key)
+            .and_modify(|sum| {
+                sum.add(&row);
+            })
+            .or_insert(row);
     }
-
-    fn rows(&self) -> MutexGuard<'_, BTreeMap<(Date, Tenant, Text), Row>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    let report = |sum: Spent| DayReport {
+        day: sum.day.to_string(),
+        model: sum.model.to_string(),
+        requests: sum.requests,
+        cost: sum.micros as f64 / 1e6,
+        cost_without: sum.micros_without as f64 / 1e6,
+    };
+    sums.into_values().map(report).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use ::conversation::Notice;
-    use history::Tenant;
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{MOST, Spending};
-    use crate::report::Viewer;
-
-    fn tenant(key: &[u8]) -> Tenant {
-        Tenant::of(&[1; 32], key)
-    }
+    use super::{LONGEST, report, spent};
 
     #[test]
-    fn each_sees_their_own_by_day_and_model() {
-        let spending = Spending::default();
-        let add = |key: &[u8], model: &str, hours, cost| {
+    fn accounts_add_up_by_day_and_model_the_newest_day_first() {
+        let of = |model: &str, hours, cost| {
             let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours);
-            spending.add((tenant(key), model.into()), &Notice::Spent(cost), now);
+            spent(&Notice::Spent(cost), model, now).expect("a cost")
         };
-        add(b"a", "one", 1, 1.0);
-        add(b"a", "one", 23, 0.5);
-        add(b"a", "two", 2, 2.0);
-        add(b"b", "one", 3, 4.0);
-        add(b"a", "one", 25, 8.0);
-        let seen = |viewer| -> Vec<(String, String, f64)> {
-            let days = spending.report(viewer).into_iter();
-            days.map(|it| (it.day, it.model, it.cost)).collect()
-        };
+        let rows = [
+            of("one", 1, 1.0),
+            of("two", 2, 2.0),
+            of("one", 25, 8.0),
+            of("one", 23, 0.5),
+        ];
+        let days: Vec<(String, String, f64)> = report(rows)
+            .into_iter()
+            .map(|it| (it.day, it.model, it.cost))
+            .collect();
         let row = |day: &str, model: &str, cost| (day.to_owned(), model.to_owned(), cost);
         assert_eq!(
-            seen(Viewer::Tenant(tenant(b"a"))),
+            days,
             [
                 row("1970-01-02", "one", 8.0),
                 row("1970-01-01", "one", 1.5),
                 row("1970-01-01", "two", 2.0)
             ]
         );
-        assert_eq!(
-            seen(Viewer::Tenant(tenant(b"b"))),
-            [row("1970-01-01", "one", 4.0)]
-        );
-        assert_eq!(seen(Viewer::All)[1], row("1970-01-01", "one", 5.5));
-        assert!(seen(Viewer::Tenant(tenant(b"c"))).is_empty());
     }
 
     #[test]
-    fn it_is_bounded_and_the_oldest_day_goes() {
-        let spending = Spending::default();
-        for n in 0..MOST + 10 {
-            let day = i64::from(n >= 10) * 24;
-            let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(day);
-            let of = (tenant(b"a"), format!("model {n}").into());
-            spending.add(of, &Notice::Spent(1.0), now);
-        }
-        let days = spending.report(Viewer::All);
-        assert_eq!(days.len(), MOST);
-        assert!(days.iter().all(|it| it.day == "1970-01-02"));
+    fn an_endless_name_of_a_model_is_cut() {
+        let kept = spent(
+            &Notice::Spent(1.0),
+            &"é".repeat(LONGEST),
+            Timestamp::UNIX_EPOCH,
+        );
+        assert_eq!(kept.expect("a cost").model.len(), LONGEST);
     }
 }

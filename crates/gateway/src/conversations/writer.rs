@@ -143,6 +143,17 @@ impl Writer {
         receipt
     }
 
+    /// Gives something of about `size` bytes to be written that is not said in a conversation. It is committed with what
+    /// is written next, or a moment later. Returns false if there is no room, without waiting for it.
+    pub(super) fn write_aside(&self, tenant: Tenant, work: Work, size: usize) -> bool {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return false;
+        };
+        let (write, _nobody_waits) = queued((tenant, place), work, When::Aside);
+        self.queue.give(Write { size, ..write });
+        true
+    }
+
     /// Gives something to be written, and waits until it is kept, but no longer than twice the usual patience. A
     /// write that has not begun after half of that is taken back.
     ///

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use context::{Text, Turn, TurnId};
 use history::conformance::sample;
 use history::{
-    Conversation, Edition, Engine, Limits, Mark, Pinned, Record, Standing, Store, Tenant,
+    Conversation, Edition, Engine, Limits, Mark, Pinned, Record, Spent, Standing, Store, Tenant,
 };
 use history_sqlite::{Sqlite, repair};
 use jiff::Timestamp;
@@ -213,6 +213,44 @@ fn a_damaged_row_is_left_out_told_and_repaired() {
         Record::Original,
         |read| read.original = None,
     );
+}
+
+#[test]
+fn a_damaged_cost_is_left_out_told_and_repaired() {
+    let house = House::new();
+    let [one, other] = ["one", "other"].map(sample::spent);
+    let spend = |engine: &Sqlite, all: &[&Spent]| {
+        engine
+            .write(TENANT, &mut |store| {
+                all.iter().try_for_each(|it| store.spend(it))
+            })
+            .unwrap();
+    };
+    let account = |engine: &Sqlite| {
+        let mut found = Vec::new();
+        engine
+            .read(TENANT, &mut |store| {
+                found = store.spent()?;
+                Ok(())
+            })
+            .unwrap();
+        found
+    };
+    spend(&house.open(), &[&one, &other]);
+    house.sql("UPDATE spent SET micros = micros + 1 WHERE model = 'one'");
+    let engine = house.open();
+    assert_eq!(account(&engine), std::slice::from_ref(&other));
+    let damaged = BTreeMap::from([(Record::Account, 1)]);
+    assert_eq!(engine.state().damaged, damaged);
+    assert_eq!(engine.check().unwrap().damaged, damaged);
+    drop(engine);
+    let repaired = repair(&house.place()).unwrap();
+    assert_eq!(repaired.kept[&Record::Account], 1);
+    assert_eq!(repaired.lost, damaged);
+    let engine = house.open();
+    assert_eq!(engine.check().unwrap().damaged, BTreeMap::new());
+    spend(&engine, &[&one]);
+    assert_eq!(account(&engine), [one, other]);
 }
 
 #[test]

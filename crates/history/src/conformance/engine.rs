@@ -79,6 +79,7 @@ fn write_all(store: &mut dyn Store) -> Result<(), HistoryError> {
     store.remove_pin(sample::conversation_id(1), sample::pin("whole").pin.id)?;
     store.add_edition(&sample::appended(at, "half"))?;
     store.keep_original(at, b"half")?;
+    store.spend(&sample::spent("half"))?;
     store.keep_chunk([5; 16], &Text::from("half"))
 }
 
@@ -128,6 +129,7 @@ fn same_nothing(store: &dyn Store, half: TurnId) -> Result<(), HistoryError> {
         !store.editions(&[half])?.is_empty(),
         store.original(half)?.is_some(),
         store.chunk([5; 16])?.is_some(),
+        !store.spent()?.is_empty(),
     ];
     if there.contains(&true) {
         return Err(HistoryError::Engine {

@@ -9,6 +9,7 @@
 //! assert_eq!(broken, []);
 //! ```
 
+mod account;
 mod conversations;
 mod editions;
 mod engine;
@@ -50,6 +51,7 @@ pub const CHECKS: &[(Limits, &[Check])] = &[
     (Limits::NONE, tree::CHECKS),
     (Limits::NONE, marks::CHECKS),
     (Limits::NONE, conversations::CHECKS),
+    (Limits::NONE, account::CHECKS),
     (Limits::NONE, pins::CHECKS),
     (Limits::NONE, editions::CHECKS),
     (limits::SMALL, limits::CHECKS),

@@ -4,7 +4,9 @@ use context::pin::{Origin, Pin, PinId};
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
 use context::{CallId, Heuristic, Part, Provenance, Role, Text, Tokens, Turn, TurnDraft, TurnId};
 use jiff::Timestamp;
+use jiff::civil::date;
 
+use crate::account::Spent;
 use crate::conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 use crate::edition::{Change, Edition};
 use crate::engine::Pinned;
@@ -24,6 +26,17 @@ pub fn line(texts: &[&str]) -> Vec<Turn> {
         turn
     };
     texts.iter().map(after).collect()
+}
+
+/// Creates what one request with a model costs.
+pub fn spent(model: &str) -> Spent {
+    Spent {
+        day: date(2026, 1, 2),
+        model: Text::from(model),
+        requests: 1,
+        micros: 5,
+        micros_without: 7,
+    }
 }
 
 /// Returns the id of the last turn, or the root without turns.

@@ -30,6 +30,7 @@ fn apart(engine: &dyn Engine) -> Result<(), Broken> {
         store.set_pin(saved.id, &sample::pin("pin"))?;
         store.add_edition(&sample::appended(at, "edition"))?;
         store.keep_original(at, b"original")?;
+        store.spend(&sample::spent("model"))?;
         store.keep_chunk([1; 16], &Text::from("chunk"))
     })?;
     let others = sample::line(&["another conversation"]);
@@ -50,9 +51,10 @@ fn apart(engine: &dyn Engine) -> Result<(), Broken> {
                 !store.editions(&[at])?.is_empty(),
                 store.original(at)?.is_some(),
                 store.chunk([1; 16])?.is_some(),
+                !store.spent()?.is_empty(),
             ])
         })
-        .and_then(|seen| same("what a stranger sees", &seen, &[false; 12]))?;
+        .and_then(|seen| same("what a stranger sees", &seen, &[false; 13]))?;
         let answers = write(engine, tenant, |store| {
             let child = sample::turn(at, "c");
             Ok([

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use context::TurnId;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::Memory;
 use crate::conversation::{Conversation, ConversationId};
@@ -38,6 +40,9 @@ impl Memory {
         }
         if !lost.is_empty() || self.conversations.is_empty() {
             self.drop_chunks();
+        }
+        if what.conversation.is_none() {
+            self.drop_spent(what.before);
         }
         let after = self.stored;
         Purged {
@@ -93,12 +98,12 @@ impl Memory {
             self.marks.remove_mut(&id);
             self.stored.marks = self.stored.marks.saturating_sub(1);
         }
-        let editions = self.editions.get(&node).into_iter().flatten();
+        let editions = self.editions.of.get(&node).into_iter().flatten();
         let bytes = editions
             .map(|numbered| numbered.edition.change.text().len())
             .sum();
         self.release(bytes);
-        self.editions.remove_mut(&node);
+        self.editions.of.remove_mut(&node);
         self.release(self.originals.get(&node).map_or(0, |message| message.len()));
         self.originals.remove_mut(&node);
     }
@@ -107,6 +112,16 @@ impl Memory {
         let bytes = self.chunks.values().map(|summary| summary.len()).sum();
         self.release(bytes);
         self.chunks = Self::default().chunks;
+    }
+
+    /// What was spent before the day of `before` leaves, or all of it.
+    fn drop_spent(&mut self, before: Option<Timestamp>) {
+        let first = before.map(|it| it.to_zoned(TimeZone::UTC).date());
+        let is_kept = |day| first.is_some_and(|first| day >= first);
+        let gone = self.spent.keys().filter(|(day, _)| !is_kept(*day));
+        for key in gone.cloned().collect::<Vec<_>>() {
+            self.spent.remove_mut(&key);
+        }
     }
 
     pub(super) fn release(&mut self, bytes: usize) {

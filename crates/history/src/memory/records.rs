@@ -1,4 +1,4 @@
-//! The records around the tree: conversations, pins, editions, kept messages, chunk summaries.
+//! The records around the tree: conversations, the account, pins, editions, kept messages, chunk summaries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -9,6 +9,7 @@ use context::{Text, TurnId};
 use jiff::Timestamp;
 
 use super::{Kept, Memory, Numbered, pushed};
+use crate::account::{AccountStore, MOST_SPENT, Spent};
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::engine::{ConversationStore, EditionStore, PinStore, Pinned};
@@ -98,6 +99,27 @@ fn newest_first(mut found: Vec<&Conversation>, most: usize) -> Vec<Conversation>
     found.into_iter().take(most).cloned().collect()
 }
 
+impl AccountStore for Memory {
+    fn spend(&mut self, spent: &Spent) -> Result<(), HistoryError> {
+        let key = (spent.day, spent.model.clone());
+        let mut sum = spent.clone();
+        if let Some(before) = self.spent.get(&key) {
+            sum.add(before);
+        }
+        self.spent.insert_mut(key, sum);
+        while self.spent.size() > MOST_SPENT
+            && let Some(oldest) = self.spent.keys().next().cloned()
+        {
+            self.spent.remove_mut(&oldest);
+        }
+        Ok(())
+    }
+
+    fn spent(&self) -> Result<Vec<Spent>, HistoryError> {
+        Ok(self.spent.values().cloned().collect())
+    }
+}
+
 impl PinStore for Memory {
     fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError> {
         let there = self.pins.get(&of);
@@ -133,7 +155,7 @@ impl EditionStore for Memory {
     fn add_edition(&mut self, edition: &Edition) -> Result<(), HistoryError> {
         let turn = edition.turn;
         self.require(turn)?;
-        let known = self.editions.get(&turn).into_iter().flatten();
+        let known = self.editions.of.get(&turn).into_iter().flatten();
         if known
             .map(|known| &known.edition.change)
             .any(|change| *change == edition.change)
@@ -142,11 +164,11 @@ impl EditionStore for Memory {
         }
         self.hold(Stored::text_beside(edition.change.text().len()))?;
         let numbered = Numbered {
-            number: self.next_edition,
+            number: self.editions.next,
             edition: edition.clone(),
         };
-        self.next_edition += 1;
-        pushed(&mut self.editions, turn, numbered);
+        self.editions.next += 1;
+        pushed(&mut self.editions.of, turn, numbered);
         Ok(())
     }
 
@@ -154,7 +176,7 @@ impl EditionStore for Memory {
         let turns: BTreeSet<TurnId> = of.iter().copied().collect();
         let mut found: Vec<&Numbered> = turns
             .iter()
-            .filter_map(|turn| self.editions.get(turn))
+            .filter_map(|turn| self.editions.of.get(turn))
             .flatten()
             .collect();
         found.sort_unstable_by_key(|numbered| numbered.number);
