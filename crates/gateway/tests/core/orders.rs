@@ -105,7 +105,9 @@ impl Talk {
         let is_it = |body: &Value| {
             let all = body[self.dialect.1].as_array();
             let newest = all.and_then(|all| all.iter().rfind(|it| it["role"] == "user"));
-            newest.is_some_and(|it| it["content"].to_string().contains(marker))
+            // Not the transcript in a request for a summary.
+            let begins = format!("\"{marker}");
+            newest.is_some_and(|it| it["content"].to_string().contains(&begins))
         };
         let sent = self.house.sent();
         let body = sent.iter().rfind(|body| is_it(body));
