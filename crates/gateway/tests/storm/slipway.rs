@@ -23,7 +23,7 @@ pub fn launch(orders: &Orders) {
 
 fn start() -> Child {
     Command::new(std::env::current_exe().unwrap())
-        // With one thread the test runs on the first, and nothing is lost in a copy.
+        // With one test at a time, nothing else runs while a copy is made.
         .args([
             "tests::vessel",
             "--exact",

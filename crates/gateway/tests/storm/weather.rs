@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -177,7 +177,8 @@ impl Weather {
 
     /// Gives the address back.
     pub fn end(&self) {
-        self.board.lock().unwrap().is_over = true;
+        let board = self.board.lock();
+        board.unwrap_or_else(PoisonError::into_inner).is_over = true;
         let _wakes_it = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 
