@@ -110,8 +110,13 @@ pub type Report<'a, T> = BoxFuture<'a, Result<T, ReportError>>;
 /// Reports about conversations, and orders for them. Conversations outside the viewer's scope do not exist
 /// for these methods.
 pub trait Reports: Send + Sync {
-    /// Lists the conversations.
+    /// Lists the conversations, and what was spent by day.
     fn overview(&self, viewer: Viewer) -> Report<'_, Overview>;
+
+    /// Like [`overview`](Self::overview), without what was spent by day, which takes time to read.
+    fn list(&self, viewer: Viewer) -> Report<'_, Overview> {
+        self.overview(viewer)
+    }
 
     /// Describes one conversation.
     fn detail(&self, viewer: Viewer, id: ConversationId) -> Report<'_, Detail>;

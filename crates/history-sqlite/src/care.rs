@@ -79,6 +79,9 @@ fn tables() -> [Table; 8] {
         "SELECT edition.n, edition.sum IS {EDITION} FROM edition \
          JOIN node ON node.n = edition.node WHERE edition.n > ?1 ORDER BY edition.n LIMIT 1"
     );
+    let spent = format!(
+        "SELECT it.n, it.sum IS {SPENT} FROM spent AS it WHERE it.n > ?1 ORDER BY it.n LIMIT 1"
+    );
     let simple = |name, sum: &str| {
         format!("SELECT n, sum IS {sum} FROM {name} WHERE n > ?1 ORDER BY n LIMIT 1")
     };
@@ -101,7 +104,7 @@ fn tables() -> [Table; 8] {
             "n",
             simple("conversation", CONVERSATION),
         ),
-        table(Record::Account, "spent", "n", simple("spent", SPENT)),
+        table(Record::Account, "spent", "n", spent),
     ]
 }
 

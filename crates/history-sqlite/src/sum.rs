@@ -63,8 +63,9 @@ pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary)";
 /// The value of `journal.sum`.
 pub const JOURNAL: &str = "row_sum('journal', tenant, conversation, text)";
 
-/// The value of `spent.sum`.
-pub const SPENT: &str = "row_sum('spent', tenant, day, model, requests, micros, micros_without)";
+/// The value of `spent.sum`, for a row that is called `it`.
+pub const SPENT: &str = "row_sum('spent', it.tenant, it.day, it.model, it.requests, it.micros, \
+     it.micros_without)";
 
 /// The value of `conversation.place`: what says which conversation it is and where it stands.
 pub const PLACE: &str = "row_sum('place', tenant, id, head)";

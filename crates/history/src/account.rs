@@ -32,9 +32,15 @@ impl Spent {
 /// The most rows of a tenant's account: a year of three models.
 pub const MOST_SPENT: usize = 1_095;
 
+/// The most models of a tenant and a day that have a row of their own.
+pub const MOST_MODELS: usize = 64;
+
+/// The name under which further models of a day share a row.
+pub const OTHER_MODELS: &str = "other models";
+
 /// The account of one tenant. It belongs to no conversation and counts toward no limit.
 pub trait AccountStore {
-    /// Adds to what was spent on this day with this model. With more than [`MOST_SPENT`] rows, the first by
+    /// Adds to what was spent on this day with this model; with more than [`MOST_MODELS`], to [`OTHER_MODELS`]. With more than [`MOST_SPENT`] rows, the first by
     /// day and model leaves.
     fn spend(&mut self, spent: &Spent) -> Result<(), HistoryError>;
 

@@ -25,7 +25,7 @@ mod state;
 mod store;
 mod tenant;
 
-pub use account::{AccountStore, MOST_SPENT, Spent};
+pub use account::{AccountStore, MOST_MODELS, MOST_SPENT, OTHER_MODELS, Spent};
 pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
 pub use engine::{

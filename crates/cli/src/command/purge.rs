@@ -24,9 +24,9 @@ tenant's old conversations.
 Without --yes, the command only reports what it would delete.
 
 A conversation is deleted with its pins, turns, summaries and messages, except
-for those that another conversation shares. Costs by day leave too: all of
-them, or with --older-than those of the days before; with --conversation none.
-The freed space in the file is
+for those that another conversation shares. The costs by day of the selected
+tenants leave too, uncounted: all of them, or with --older-than those of earlier
+days; with --conversation none. The freed space in the file is
 overwritten and returned to the file system. The gateway may keep running.
 
 Examples:

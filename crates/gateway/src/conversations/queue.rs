@@ -77,6 +77,8 @@ struct Shared {
     /// Held from before writes are taken until they are kept: they are kept in order.
     writing: Mutex<()>,
     is_failing: AtomicBool,
+    /// The same for what is not said in a conversation.
+    is_losing_costs: AtomicBool,
     /// True from when a write missed its caller's deadline until one is kept.
     is_late: AtomicBool,
 }
@@ -97,6 +99,7 @@ impl Queue {
             lost: AtomicUsize::new(0),
             writing: Mutex::default(),
             is_failing: AtomicBool::new(false),
+            is_losing_costs: AtomicBool::new(false),
             is_late: AtomicBool::new(false),
         });
         let own = Closing(Arc::clone(&shared));
@@ -259,7 +262,9 @@ impl Shared {
                 };
                 // Another process holds the file. At the end nobody can wait for it any longer.
                 if matches!(together, Err(HistoryError::Busy)) && !self.gives_up(group) {
-                    self.remember(&together);
+                    if group.iter().any(|write| write.when != When::Aside) {
+                        self.remember(&together);
+                    }
                     held.push(tenant);
                 } else {
                     self.answer(tenant, group, &together);
@@ -368,8 +373,9 @@ impl Shared {
                 Err(_) => self.engine.write(tenant, &mut |store| (write.work)(store)),
             };
             is_held |= matches!(kept, Err(HistoryError::Busy));
-            if write.when != When::Aside {
-                self.remember(&kept);
+            match write.when {
+                When::Aside => self.note_aside(&kept),
+                When::Now | When::Soon => self.remember(&kept),
             }
             if kept.is_ok() {
                 self.written.fetch_add(1, Ordering::Relaxed);
@@ -379,6 +385,16 @@ impl Shared {
             // The caller may be gone.
             let _ = std::mem::replace(&mut write.done, done).send(kept);
             write.place = None;
+        }
+    }
+
+    /// Says so where what is not said in a conversation begins to be lost.
+    fn note_aside(&self, kept: &Result<(), HistoryError>) {
+        let was = self.is_losing_costs.swap(kept.is_err(), Ordering::Relaxed);
+        if let Err(fault) = kept
+            && !was
+        {
+            tracing::warn!(%fault, "the store does not take what was spent; the costs by day lack it");
         }
     }
 

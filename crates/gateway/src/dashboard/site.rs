@@ -152,7 +152,7 @@ impl Call<'_> {
             false => Viewer::Tenant(Tenant::of(&dashboard.secret, key.as_bytes())),
         };
         if !is_admin {
-            match dashboard.reports.overview(viewer).await {
+            match dashboard.reports.list(viewer).await {
                 Ok(seen) if seen.conversations.is_empty() => {
                     let problem =
                         "This is not the admin token, and nothing was recorded with such a key.";

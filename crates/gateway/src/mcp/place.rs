@@ -35,7 +35,7 @@ pub(super) async fn conversation(
     if let ([one], None) = (callers.as_slice(), made.conversation) {
         return Ok(*one);
     }
-    let known = reports.overview(viewer).await?.conversations;
+    let known = reports.list(viewer).await?.conversations;
     // What a client compacted itself goes on as another conversation; its agent names the old one.
     if let Some(name) = made.conversation {
         return named(name, &known);

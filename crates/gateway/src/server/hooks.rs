@@ -94,7 +94,7 @@ async fn answer(
 /// Returns true if the gateway compacts this conversation itself.
 async fn can_swap(reports: &dyn Reports, viewer: Viewer, line: &Line) -> Result<bool, ReportError> {
     let is_able = matches!(line.state, "idle" | "preparing" | "ready");
-    Ok(is_able && reports.overview(viewer).await?.mode == "on")
+    Ok(is_able && reports.list(viewer).await?.mode == "on")
 }
 
 /// What an agent is told after a compaction; `None` if nothing was lost. The gateway restates the pins.

@@ -1,21 +1,46 @@
 //! The account as rows.
 
 use context::Text;
-use history::{AccountStore, HistoryError, MOST_SPENT, Record, Spent};
+use history::{AccountStore, HistoryError, MOST_MODELS, MOST_SPENT, OTHER_MODELS, Record, Spent};
 
 use super::TenantStore;
 use crate::sum::SPENT;
+
+/// Rows by the index, `found`, beside the rows themselves, `it`: a damaged one may be found under another key.
+const ROWS: &str = "FROM spent AS found JOIN spent AS it ON it.n = found.n";
+
+/// Says if a row is intact and is the one that was looked for.
+fn is_intact() -> String {
+    format!("it.sum IS {SPENT} AND it.day IS found.day AND it.model IS found.model")
+}
+
+impl TenantStore<'_> {
+    /// Returns true if there is an intact row. A damaged one is deleted.
+    fn has_spent(&self, (tenant, day, model): (i64, &str, &str)) -> Result<bool, HistoryError> {
+        let sql = format!(
+            "SELECT it.n, {} {ROWS} WHERE found.tenant = ?1 AND found.day = ?2 AND found.model = ?3",
+            is_intact()
+        );
+        let delete = "DELETE FROM spent WHERE n = ?1";
+        self.is_kept(Record::Account, (&sql, (tenant, day, model)), delete)
+    }
+}
 
 impl AccountStore for TenantStore<'_> {
     fn spend(&mut self, spent: &Spent) -> Result<(), HistoryError> {
         let tenant = self.tenant_to_write()?;
         let day = spent.day.to_string();
-        let place = (tenant, &day, spent.model.as_str());
-        let sql = format!(
-            "SELECT n, sum IS {SPENT} FROM spent WHERE tenant = ?1 AND day = ?2 AND model = ?3"
-        );
-        let delete = "DELETE FROM spent WHERE n = ?1";
-        let is_new = !self.is_kept(Record::Account, (&sql, place), delete)?;
+        let day = day.as_str();
+        let mut model = spent.model.as_str();
+        let mut is_new = !self.has_spent((tenant, day, model))?;
+        if is_new {
+            let sql = "SELECT count(*) FROM spent WHERE tenant = ?1 AND day = ?2";
+            let models = self.one(sql, (tenant, day), |row| row.get::<_, i64>(0))?;
+            if models.unwrap_or(0).cast_unsigned() >= MOST_MODELS as u64 {
+                model = OTHER_MODELS;
+                is_new = !self.has_spent((tenant, day, model))?;
+            }
+        }
         self.run(
             "INSERT INTO spent (tenant, day, model, requests, micros, micros_without) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, day, model) DO UPDATE SET \
@@ -23,16 +48,19 @@ impl AccountStore for TenantStore<'_> {
                micros_without = micros_without + excluded.micros_without",
             (
                 tenant,
-                &day,
-                spent.model.as_str(),
+                day,
+                model,
                 spent.requests.cast_signed(),
                 spent.micros.cast_signed(),
                 spent.micros_without.cast_signed(),
             ),
         )?;
-        let sql =
-            format!("UPDATE spent SET sum = {SPENT} WHERE tenant = ?1 AND day = ?2 AND model = ?3");
-        self.run(&sql, place)?;
+        // Over the key that was asked for, so that no other row is taken for it.
+        self.run(
+            "UPDATE spent SET sum = row_sum('spent', ?1, ?2, ?3, requests, micros, micros_without) \
+             WHERE tenant = ?1 AND day = ?2 AND model = ?3",
+            (tenant, day, model),
+        )?;
         if is_new {
             let sql = format!(
                 "DELETE FROM spent WHERE n IN (SELECT n FROM spent WHERE tenant = ?1 \
@@ -45,8 +73,9 @@ impl AccountStore for TenantStore<'_> {
 
     fn spent(&self) -> Result<Vec<Spent>, HistoryError> {
         let sql = format!(
-            "SELECT n, sum IS {SPENT}, day, model, requests, micros, micros_without FROM spent \
-             WHERE tenant = ?1 ORDER BY day, model"
+            "SELECT it.n, {}, it.day, it.model, it.requests, it.micros, it.micros_without \
+             {ROWS} WHERE found.tenant = ?1 ORDER BY found.day, found.model",
+            is_intact()
         );
         self.intact(Record::Account, (&sql, [self.tenant()]), |row| {
             let number = |column| row.get(column).map(i64::cast_unsigned);

@@ -1,7 +1,7 @@
 -- What was spent, by day ("2026-01-02", in UTC) and model.
 CREATE TABLE spent (
     n INTEGER PRIMARY KEY,
-    tenant INTEGER NOT NULL REFERENCES tenant (n),
+    tenant INTEGER NOT NULL REFERENCES tenant (n) ON DELETE CASCADE,
     day TEXT NOT NULL,
     model TEXT NOT NULL,
     requests INTEGER NOT NULL,

@@ -4,7 +4,7 @@ use context::Text;
 use jiff::civil::{Date, date};
 
 use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
-use crate::account::{MOST_SPENT, Spent};
+use crate::account::{MOST_MODELS, MOST_SPENT, OTHER_MODELS, Spent};
 use crate::engine::{Engine, Purge};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -13,6 +13,10 @@ pub(super) const CHECKS: &[Check] = &[
         adds_up,
     ),
     Check("an account is bounded, and the oldest day leaves", bounded),
+    Check(
+        "many models of one day share a row, and nothing of them is lost",
+        many_models,
+    ),
     Check(
         "a purge takes the days before its time off the account, or all of them",
         purged,
@@ -60,19 +64,35 @@ fn adds_up(engine: &dyn Engine) -> Result<(), Broken> {
 fn bounded(engine: &dyn Engine) -> Result<(), Broken> {
     let more = 10;
     write(engine, ONE, |store| {
-        (0..MOST_SPENT + more).try_for_each(|number| {
-            let day = if number < more {
-                FIRST
-            } else {
-                date(2026, 2, 1)
-            };
-            store.spend(&spent(day, &format!("model {number}"), 1))
-        })
+        let mut day = FIRST;
+        for _ in 0..MOST_SPENT + more {
+            store.spend(&spent(day, "a", 1))?;
+            day = day.tomorrow().unwrap_or(day);
+        }
+        Ok(())
     })?;
     let rows = account(engine)?;
     same("the rows", &rows.len(), &MOST_SPENT)?;
     let old = rows.iter().filter(|row| row.day == FIRST).count();
     same("the rows of the oldest day", &old, &0)
+}
+
+fn many_models(engine: &dyn Engine) -> Result<(), Broken> {
+    let more = 10;
+    for _ in 0..2 {
+        write(engine, ONE, |store| {
+            (0..MOST_MODELS + more)
+                .try_for_each(|number| store.spend(&spent(FIRST, &format!("m{number:02}"), 1)))
+        })?;
+    }
+    let rows = account(engine)?;
+    same("the rows", &rows.len(), &(MOST_MODELS + 1))?;
+    let others = rows.iter().find(|row| row.model.as_str() == OTHER_MODELS);
+    same(
+        "the others",
+        &others.map(|row| row.micros),
+        &Some(2 * more as u64),
+    )
 }
 
 fn purged(engine: &dyn Engine) -> Result<(), Broken> {

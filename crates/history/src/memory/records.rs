@@ -9,7 +9,7 @@ use context::{Text, TurnId};
 use jiff::Timestamp;
 
 use super::{Kept, Memory, Numbered, pushed};
-use crate::account::{AccountStore, MOST_SPENT, Spent};
+use crate::account::{AccountStore, MOST_MODELS, MOST_SPENT, OTHER_MODELS, Spent};
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::engine::{ConversationStore, EditionStore, PinStore, Pinned};
@@ -101,8 +101,13 @@ fn newest_first(mut found: Vec<&Conversation>, most: usize) -> Vec<Conversation>
 
 impl AccountStore for Memory {
     fn spend(&mut self, spent: &Spent) -> Result<(), HistoryError> {
-        let key = (spent.day, spent.model.clone());
         let mut sum = spent.clone();
+        let is_known = self.spent.contains_key(&(spent.day, spent.model.clone()));
+        let models = self.spent.keys().filter(|(day, _)| *day == spent.day);
+        if !is_known && models.count() >= MOST_MODELS {
+            sum.model = Text::from(OTHER_MODELS);
+        }
+        let key = (sum.day, sum.model.clone());
         if let Some(before) = self.spent.get(&key) {
             sum.add(before);
         }

@@ -242,3 +242,23 @@ fn many_at_once_are_all_written_each_givers_in_order() {
         assert!(own.is_sorted(), "{own:?}");
     }
 }
+
+#[test]
+fn what_is_not_said_in_a_conversation_does_not_make_the_store_fail() {
+    let house = House::new();
+    for fault in [HistoryError::Busy, HistoryError::NoSpace] {
+        let mut faults = vec![fault; 3];
+        let work: Work = Box::new(move |_| faults.pop().map_or(Ok(()), Err));
+        let (done, receipt) = oneshot::channel();
+        house.queue.give(Write {
+            tenant: ONE,
+            work,
+            when: When::Aside,
+            size: 10,
+            done,
+            place: None,
+        });
+        receipt.blocking_recv().unwrap().ok();
+        assert!(!house.queue.is_failing());
+    }
+}
