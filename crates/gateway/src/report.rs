@@ -110,10 +110,10 @@ pub type Report<'a, T> = BoxFuture<'a, Result<T, ReportError>>;
 /// Reports about conversations, and orders for them. Conversations outside the viewer's scope do not exist
 /// for these methods.
 pub trait Reports: Send + Sync {
-    /// Lists the conversations, and what was spent by day.
+    /// Lists the conversations and the cost by day.
     fn overview(&self, viewer: Viewer) -> Report<'_, Overview>;
 
-    /// Like [`overview`](Self::overview), without what was spent by day, which takes time to read.
+    /// Like [`overview`](Self::overview), without the cost by day, which takes time to read.
     fn list(&self, viewer: Viewer) -> Report<'_, Overview> {
         self.overview(viewer)
     }
@@ -203,7 +203,7 @@ pub struct Overview {
     pub conversations: Vec<Line>,
     /// The totals of all conversations.
     pub totals: Money,
-    /// What was spent by day and model, the newest day first.
+    /// The cost by day and model, the newest day first.
     pub days: Vec<DayReport>,
 }
 

@@ -220,7 +220,7 @@ fn chunks(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
     beside(connection, tenant, &sql)
 }
 
-/// Removes some of what was spent before the day of `what.before`, or of all. Returns the number of rows.
+/// Removes some of the costs before the day of `what.before`, or of all. Returns the number of rows.
 fn spent(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Result<usize> {
     if what.conversation.is_some() {
         return Ok(0);

@@ -1,11 +1,11 @@
-//! What was spent, by day and model.
+//! The cost by day and model.
 
 use context::Text;
 use jiff::civil::Date;
 
 use crate::error::HistoryError;
 
-/// What a tenant spent on one day with one model.
+/// The cost of one day and model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
     /// The day in UTC.

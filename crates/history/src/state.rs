@@ -20,7 +20,7 @@ pub enum Record {
     Conversation,
     /// A text kept under a hash.
     Chunk,
-    /// What was spent on a day with a model.
+    /// The cost of a day and model.
     Account,
     /// The part of the file that leads to records, and the secret.
     Structure,

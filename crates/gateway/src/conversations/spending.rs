@@ -1,4 +1,4 @@
-//! What was spent each day with each model: an account in the store.
+//! The cost of each day and model: an account in the store.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const LONGEST: usize = 200;
 /// The most that is believed of one request, in millionths of a dollar: a million dollars.
 const MOST: u64 = 1_000_000_000_000;
 
-/// What a notice says was spent with a model, if anything.
+/// Returns the cost that a notice tells of, if it tells of one.
 pub(super) fn spent(notice: &Notice, model: &str, now: Timestamp) -> Option<Spent> {
     let (requests, cost, cost_without) = match notice {
         Notice::Billed(bill) => (1, bill.cost, bill.cost_without),

@@ -114,7 +114,7 @@ impl Memory {
         self.chunks = Self::default().chunks;
     }
 
-    /// What was spent before the day of `before` leaves, or all of it.
+    /// Removes the costs before the day of `before`, or all of them.
     fn drop_spent(&mut self, before: Option<Timestamp>) {
         let first = before.map(|it| it.to_zoned(TimeZone::UTC).date());
         let is_kept = |day| first.is_some_and(|first| day >= first);
