@@ -43,7 +43,7 @@ pub fn asked(name: &str) -> Option<String> {
     std::env::var(format!("EBBTIDE_STORM_{name}")).ok()
 }
 
-/// What a process is told.
+/// The orders for a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
     /// The socket to connect to. The process says its URL there, and ends in order when nobody writes to it any more.
@@ -57,7 +57,7 @@ pub struct Orders {
 struct Running {
     process: ProcessId,
     url: String,
-    /// It closes when the process ends.
+    /// The socket, which closes when the process ends.
     control: BufReader<UnixStream>,
 }
 
@@ -303,7 +303,7 @@ fn accepted(listener: &UnixListener) -> UnixStream {
 fn told(control: &mut impl BufRead) -> Result<(ProcessId, String), String> {
     let mut line = String::new();
     let read = control.read_line(&mut line).unwrap();
-    assert!(read > 0, "the gateway ended without a word");
+    assert!(read > 0, "the gateway ended and said nothing");
     let line = line.trim();
     if let Some(why) = line.strip_prefix(UNUSABLE) {
         return Err(why.to_owned());
