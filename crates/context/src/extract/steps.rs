@@ -276,7 +276,7 @@ impl Step<'_> {
 }
 
 /// The name that a line of code declares: `load` for `pub async fn load(path: &Path)`.
-fn declared(line: &str) -> Option<&str> {
+pub(super) fn declared(line: &str) -> Option<&str> {
     /// Words that may stand in front of the word that declares.
     const BEFORE: [&str; 12] = [
         "pub",
