@@ -64,7 +64,7 @@ pub(super) fn fill(
     let done = Artefacts::of(known.steps);
     // The most needed first, each within its share, so that none crowds out the others.
     let told = standing(&mut page, known, last);
-    goal(&mut page, known, share(0.05));
+    goal(&mut page, known, share(0.1));
     tasks_of(&mut page, known, share(0.16));
     files(&mut page, &done, share(0.2));
     commands(&mut page, &done, share(0.16));

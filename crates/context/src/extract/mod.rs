@@ -25,7 +25,6 @@ mod fields;
 mod lines;
 pub mod receipt;
 mod recent;
-mod remarks;
 mod select;
 mod source;
 pub(crate) mod steps;
@@ -390,10 +389,11 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             line.push(CUT);
         }
         let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
-        line.push_str(&match piece.origin {
-            Origin::Call if span.place.at > 0 => remarks::on_one_line(said),
-            _ => one_line(said),
-        });
+        let said = match piece.origin {
+            Origin::Call if span.place.at > 0 => steps::without_key(said),
+            _ => said,
+        };
+        line.push_str(&one_line(said));
         if span.is_cut.1 {
             line.push(CUT);
         }
