@@ -141,6 +141,8 @@ async fn run(seed: u64) -> u64 {
         house.sim.provider().config_mut().script = Script::Steps([answer(next)].into());
         let came = agent.go_on(&house).await;
         assert_eq!(came.status, 200, "seed {seed}, turn {index}: {came:?}");
+        let has_room = came.body["stop_reason"] != "model_context_window_exceeded";
+        assert!(has_room, "seed {seed}, turn {index}: {came:?}");
     }
     let came = agent.say(&house, "and then?").await;
     assert_eq!(came.status, 200, "seed {seed}: {came:?}");
