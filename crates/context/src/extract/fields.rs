@@ -64,11 +64,11 @@ pub(super) fn fill(
     let done = Artefacts::of(known.steps);
     // The most needed first, each within its share, so that none crowds out the others.
     let told = standing(&mut page, known, last);
-    goal(&mut page, known, share(0.1));
-    tasks_of(&mut page, known, share(0.16));
+    goal(&mut page, known, share(0.08));
+    tasks_of(&mut page, known, share(0.2));
     files(&mut page, &done, share(0.2));
     commands(&mut page, &done, share(0.16));
-    errors(&mut page, &done, share(0.12));
+    errors(&mut page, &done, share(0.1));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
     told

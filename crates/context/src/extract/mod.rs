@@ -5,7 +5,7 @@
 //! leave things out but can not get them wrong.
 //!
 //! 1. The user's own words come first, verbatim ([`crate::user_words`]).
-//! 2. About a third of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
+//! 2. A fifth of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
 //!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
 //! 3. The last steps stand at the end, a line a step ("Where the work stands"): two thirds of a small summary, an
 //!    eighth of a large one.
@@ -25,6 +25,7 @@ mod fields;
 mod lines;
 pub mod receipt;
 mod recent;
+mod remarks;
 mod select;
 mod source;
 pub(crate) mod steps;
@@ -50,7 +51,7 @@ use source::{Origin, Piece};
 use weigh::Focus;
 
 /// The share of the budget that the state of the work may have.
-const STATE: f64 = 0.3;
+const STATE: f64 = 0.2;
 /// The most tokens that the state of the work may have.
 const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
@@ -389,11 +390,10 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             line.push(CUT);
         }
         let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
-        let said = match piece.origin {
-            Origin::Call if span.place.at > 0 => steps::without_key(said),
-            _ => said,
-        };
-        line.push_str(&one_line(said));
+        line.push_str(&match piece.origin {
+            Origin::Call if span.place.at > 0 => remarks::on_one_line(said),
+            _ => one_line(said),
+        });
         if span.is_cut.1 {
             line.push(CUT);
         }

@@ -43,6 +43,8 @@ pub(super) struct Piece<'a> {
     pub text: Cow<'a, str>,
     /// The file or the command of a call, for the call and its result: `a.rs`, `cargo test`. Empty for all else.
     pub about: Rc<str>,
+    /// True of a call that failed.
+    pub fails: bool,
 }
 
 /// The pieces of `turns`, in order.
@@ -54,18 +56,20 @@ pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
     let mut out = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         for part in turn.parts() {
+            let mut fails = false;
             let about = match part {
                 Part::Call(call) => {
                     let step = calls.next();
                     let about: Rc<str> = step.map(Step::about).unwrap_or_default().into();
                     let changes = step.is_some_and(Step::changes);
+                    fails = step.is_some_and(Step::failed);
                     open.insert(call.id.as_str(), (Rc::clone(&about), changes));
                     (about, false)
                 }
                 Part::Result(result) => open.get(result.call.as_str()).cloned().unwrap_or_default(),
                 _ => <(Rc<str>, bool)>::default(),
             };
-            out.extend(piece(index, turn, part, about));
+            out.extend(piece(index, turn, part, about).map(|piece| Piece { fails, ..piece }));
         }
     }
     out
@@ -106,6 +110,7 @@ fn piece<'a>(
         origin,
         text,
         about,
+        fails: false,
     })
 }
 

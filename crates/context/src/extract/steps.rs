@@ -8,7 +8,7 @@ use super::artefacts::shown_command;
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
-const PATHS: [&str; 6] = [
+pub(super) const PATHS: [&str; 6] = [
     "file_path",
     "path",
     "notebook_path",
@@ -19,13 +19,14 @@ const PATHS: [&str; 6] = [
 /// Names under which tools take the whole content of a file.
 const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
 /// Names under which tools take a change of a file.
-const CHANGES: [&str; 9] = [
+const CHANGES: [&str; 10] = [
     "old_string",
     "new_string",
     "edits",
     "diff",
     "patch",
     "oldText",
+    "newText",
     "old_str",
     "new_str",
     "insert_text",
@@ -276,7 +277,7 @@ impl Step<'_> {
 }
 
 /// The name that a line of code declares: `load` for `pub async fn load(path: &Path)`.
-fn declared(line: &str) -> Option<&str> {
+pub(super) fn declared(line: &str) -> Option<&str> {
     /// Words that may stand in front of the word that declares.
     const BEFORE: [&str; 12] = [
         "pub",
