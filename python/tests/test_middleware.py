@@ -10,17 +10,19 @@ from typing import Annotated, Any
 import pytest
 from conftest import WINDOW, Script, call, words
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import ExtendedModelResponse, HumanInTheLoopMiddleware, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from typing_extensions import NotRequired
 
-from ebbtide import Engine
+from ebbtide import Engine, View
 from ebbtide.langgraph import EbbtideMiddleware, pre_model_hook, threads
-from ebbtide.langgraph.messages import Encoder
+from ebbtide.langgraph.middleware import EbbtideState
+from ebbtide.langgraph.messages import Encoder, answer, body, encode, shown
 
 TURNS = 24
 
@@ -585,6 +587,12 @@ def test_the_memory_of_written_messages_is_bound() -> None:
         messages = [HumanMessage("x" * 1_000, id=f"{thread} {number}") for number in range(20)]
         assert encoder.lines(messages, str(thread)) == encoder.lines(messages, str(thread))
     assert 0 < encoder._size <= 100_000 and len(encoder._threads) == 2
+    # The line of an image holds no data, but its message does.
+    image = {"type": "image", "base64": "A" * 100_000, "mime_type": "image/png"}
+    for thread in range(20):
+        encoder.lines([HumanMessage([image], id="image")], f"image {thread}")
+    assert len(encoder._threads) == 0 and encoder._size == 0
+    encoder.lines([HumanMessage("x" * 1_000, id="1")], "19")
     big = [HumanMessage("x" * 100_000, id="big")]
     assert len(encoder.lines(big, "19")[0]) > 100_000 and encoder._size == 0 and not encoder._threads
 
@@ -594,3 +602,67 @@ def test_a_changed_message_is_written_anew() -> None:
     before, after = AIMessage("a", id="m"), call("send", "c1", to="p")
     assert encoder.lines([before], "t") != encoder.lines([after.model_copy(update={"id": "m"})], "t")
     assert encoder.lines([before], "t") == encoder.lines([before], "other")
+
+
+class Counting(EbbtideState):
+    answered: NotRequired[int]
+
+
+class CountingMiddleware(EbbtideMiddleware):
+    """Writes a field of its own with each answer."""
+
+    state_schema = Counting
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        count = request.state.get("answered", 0) + 1
+
+        def counted(request: Any) -> Any:
+            said: ModelResponse[Any] = handler(request)
+            return ExtendedModelResponse(model_response=said, command=Command(update={"answered": count}))
+
+        return super().wrap_model_call(request, counted)
+
+
+def test_a_handler_that_writes_the_state_leaves_the_mark_there() -> None:
+    script = Script()
+    agent = agent_of(script, InMemorySaver(), CountingMiddleware(window=WINDOW))
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    check_whole(agent, script)
+    assert agent.get_state(config()).values["answered"] == TURNS
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "base64": "A" * 400_000, "mime_type": "image/png"},
+        {"type": "image", "source_type": "base64", "data": "A" * 400_000, "mime_type": "image/png"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 400_000}},
+    ],
+    ids=["langchain 1", "langchain 0.3", "anthropic", "openai"],
+)
+def test_an_image_counts_as_an_image_in_every_form(block: dict[str, Any]) -> None:
+    said = HumanMessage([{"type": "text", "text": "What is this?"}, block], id="m1")
+    line = encode(said)
+    size = Engine(dialect="chat").count(b'{"messages":[' + line + b"]}")
+    assert 500 < size < 5_000
+    # The model gets the block as it came, in a message that the engine has changed too.
+    changed = json.loads(line)
+    changed["content"].append({"type": "text", "text": "A note."})
+    view = json.dumps({"messages": [changed]}).encode()
+    message = shown(view, [said], [line]).messages[0]
+    assert message.id == "m1"
+    assert message.content == [*said.content, {"type": "text", "text": "A note."}]
+
+
+def test_a_cache_breakpoint_that_leaves_an_image_splits_no_conversation() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400}}
+    marked = {**image, "cache_control": {"type": "ephemeral"}}
+    engine = Engine(dialect="chat", window=WINDOW)
+    said = [HumanMessage([marked]), AIMessage("A tree."), HumanMessage("And now?")]
+    first = engine.view(body("m", [encode(said[0])]))
+    assert isinstance(first, View)
+    engine.observe(first, answer(AIMessage("A tree."), "m"))
+    second = engine.view(body("m", [encode(HumanMessage([image])), *map(encode, said[1:])]))
+    assert isinstance(second, View) and second.conversation == first.conversation is not None

@@ -80,9 +80,20 @@ def _line(message: BaseMessage, own: _Written) -> bytes:
     line = encode(message)
     if key:
         own.lines[key] = (content, calls, line)
-        # The content is held beside the line.
-        own.size += 2 * (len(line) - (len(before[2]) if before is not None else 0))
+        own.size += _held(content, line) - (_held(before[0], before[2]) if before is not None else 0)
     return line
+
+
+def _held(content: Any, line: bytes) -> int:
+    """The size of a line, and of the content that is held beside it: an image has no data in its line."""
+    blocks = content if isinstance(content, list) else []
+    images = (block for block in blocks if isinstance(block, dict) and block.get("type") == "image")
+    return 2 * len(line) + sum(_size(image) for image in images)
+
+
+def _size(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return len(value) if isinstance(value, str | bytes) else sum(map(_size, inner))
 
 
 def body(model: str, written: Sequence[bytes], *, tools: Sequence[Any] = ()) -> bytes:
@@ -129,8 +140,28 @@ def _content(content: Any) -> tuple[str, Any]:
         if kind in ("thinking", "reasoning"):
             reasoning.append(str(block.get("thinking") or block.get("reasoning") or block.get("summary") or ""))
         elif kind not in _SAID_ELSEWHERE:
-            blocks.append(block)
+            blocks.append(_block(block))
     return "\n".join(part for part in reasoning if part), blocks
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    """Converts a block to the form of Chat Completions, which the engine reads.
+
+    LangChain and the adapters of Anthropic and MCP have other forms of images and files. The engine counts an image at
+    a fixed size, so a hash takes the place of its data; other files count by their size.
+    """
+    kind = block.get("type")
+    if kind == "image":
+        # A cache breakpoint moves from message to message, and changes none.
+        cached = {"cache_control": block["cache_control"]} if "cache_control" in block else {}
+        name = digest([dump({key: value for key, value in block.items() if key != "cache_control"}).encode()])
+        source = block.get("source")
+        inner = source if isinstance(source, dict) else {}
+        media = block.get("mime_type") or inner.get("media_type") or block.get("mimeType") or "image"
+        return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{name}"}, **cached}
+    if kind in ("audio", "video", "document"):
+        return {"type": "file", "file": block}
+    return block
 
 
 def _tool(tool: Any) -> Any:
@@ -198,7 +229,14 @@ def _of(line: Line, messages: Sequence[BaseMessage]) -> Any:
     if line.at is None:
         return made(line.said)
     message = messages[line.at]
-    return message.model_copy(update={"content": line.said.get("content") or ""}) if line.is_changed else message
+    if not line.is_changed:
+        return message
+    content = line.said.get("content") or ""
+    if isinstance(content, list) and isinstance(message.content, list):
+        # The model gets the blocks as its adapter reads them.
+        own = {dump(_block(block)): block for block in message.content if isinstance(block, dict)}
+        content = [own.get(dump(block), block) for block in content]
+    return message.model_copy(update={"content": content})
 
 
 def made(said: dict[str, Any]) -> AnyMessage:

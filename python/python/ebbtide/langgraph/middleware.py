@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -263,9 +263,9 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             return response
         if not changed:
             return response
-        command: Command[Any] = Command(update={"_ebbtide": mark})
         if isinstance(response, ExtendedModelResponse):
-            return response
+            return replace(response, command=_marking(response.command, mark))
+        command = _marking(None, mark)
         if isinstance(response, AIMessage):
             response = ModelResponse(result=[response])
         return ExtendedModelResponse(model_response=response, command=command)
@@ -420,6 +420,19 @@ def _covered(base: Base, messages: Sequence[BaseMessage], written: Sequence[byte
     """The number of messages that a summary stands for, where they are still the same."""
     at = next((i + 1 for i, message in enumerate(messages) if message.id == base["after"]), 0)
     return at if at and digest(written[:at]) == base["hash"] else None
+
+
+def _marking(command: Command[Any] | None, mark: Mark | None) -> Command[Any]:
+    """The command with the mark for the state."""
+    if command is None or command.update is None:
+        return replace(command or Command(), update={"_ebbtide": mark})
+    before = command.update
+    if isinstance(before, Mapping):
+        return replace(command, update={**before, "_ebbtide": mark})
+    if isinstance(before, Sequence):
+        return replace(command, update=[*before, ("_ebbtide", mark)])
+    # The state is an object of the user's own, which has no place for the mark.
+    return command
 
 
 def _name(model: Any) -> str:
