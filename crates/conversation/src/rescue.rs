@@ -31,10 +31,6 @@ const RESULTS: [f64; 4] = [0.25, 0.12, 0.06, 0.03];
 /// The least that a shortened result needs: the line that says how to have the whole.
 const MARKER: Tokens = Tokens::new(120);
 
-/// The share of the window that stays free for the answer. Some providers accept a request that fills the window, and
-/// then break the answer off before its first word.
-const ANSWER: f64 = 0.05;
-
 /// The smallest window that is believed.
 const LEAST: Tokens = Tokens::new(1_000);
 
@@ -402,8 +398,7 @@ impl Conversation {
 
     /// Returns true if the view of a refused request fits by now, and leaves room for an answer.
     fn fits(&self, flight: &Flight) -> bool {
-        let window = self.supervisor.machine.limits().window;
-        self.view_of(flight) <= window.saturating_sub(window.scaled(ANSWER))
+        self.view_of(flight) <= self.supervisor.machine.limits().room()
     }
 
     /// The size that each result in these turns may have so that the view fits. `None` if there are

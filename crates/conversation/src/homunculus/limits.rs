@@ -73,6 +73,16 @@ impl Limits {
     /// The share of the window from which on a view has to be made smaller, where nothing else is set.
     pub const HARD: f64 = 0.85;
 
+    /// The share of the window that a request which was refused leaves to its answer. Some providers accept a request
+    /// that fills the window, and then cut the answer off before its first word.
+    const ANSWER: f64 = 0.05;
+
+    /// The largest size at which a request that was refused is sent again.
+    #[must_use]
+    pub fn room(&self) -> Tokens {
+        self.window.saturating_sub(self.window.scaled(Self::ANSWER))
+    }
+
     /// The default guards for a window: hard threshold 0.85, summary a sixteenth of the window
     /// between 1,000 and 8,000 tokens, tail at most three tenths of the window, a gain of a tenth,
     /// three swaps without gain, a horizon of 30 requests, no waiting.

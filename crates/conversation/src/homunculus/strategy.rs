@@ -187,10 +187,10 @@ impl Situation<'_> {
         Pressure::of(self.view, self.limits.window)
     }
 
-    /// Returns true if the view fits the window.
+    /// Returns true if the view fits the window, and leaves room for an answer.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.view <= self.limits.window
+        self.view <= self.limits.room()
     }
 
     /// The size of the view at which the model's summary has to be begun to be ready at the hard threshold;

@@ -146,6 +146,8 @@ async fn run(seed: u64) -> u64 {
     }
     let came = agent.say(&house, "and then?").await;
     assert_eq!(came.status, 200, "seed {seed}: {came:?}");
+    let has_room = came.body["stop_reason"] != "model_context_window_exceeded";
+    assert!(has_room, "seed {seed}: {came:?}");
     let refused = house.sim.provider().total().refused;
     house.close().await;
     refused
