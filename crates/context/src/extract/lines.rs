@@ -196,7 +196,7 @@ pub(super) fn span(
 /// Returns true if what stands before a quotation is part of the same sentence.
 fn goes_on_before(before: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default().trim_end();
-    // A line that a patch puts in begins with a sign of its own.
+    // An added line of a patch begins with `+`.
     !line.is_empty()
         && line != "+"
         && !line.ends_with(['.', '!', '?', ':', '。', '！', '？', '।', '؟'])

@@ -391,7 +391,10 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         }
         let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
         line.push_str(&match piece.origin {
-            Origin::Call if span.place.at > 0 => remarks::on_one_line(said),
+            Origin::Call if span.place.at > 0 => {
+                let patch = remarks::patch(piece);
+                remarks::on_one_line(said, patch.is_some_and(|it| it.contains(&span.place.at)))
+            }
             _ => one_line(said),
         });
         if span.is_cut.1 {

@@ -1,14 +1,15 @@
-//! The lines by which a change explains itself: the comments and the declarations that it puts in.
+//! The lines by which a change explains itself: the comments and the declarations that it adds.
 //!
 //! They say in sentences what the code does, so they tell more of a change than its other lines.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::source::Piece;
 use super::steps::{self, PATHS, declared};
 use crate::summary::one_line;
 
-/// Names under which tools take a whole text that a call puts in.
+/// Names under which tools take a whole text that a call adds.
 const CONTENTS: [&str; 5] = [
     "content",
     "contents",
@@ -16,14 +17,14 @@ const CONTENTS: [&str; 5] = [
     "new_source",
     "insert_text",
 ];
-/// Names under which tools take the text that a change takes away, and the text that takes its place.
-const TAKES: [&str; 3] = ["old_string", "oldText", "old_str"];
-const GIVES: [&str; 3] = ["new_string", "newText", "new_str"];
+/// Names under which tools take the text that a change removes, and the text that takes its place.
+const REMOVED: [&str; 3] = ["old_string", "oldText", "old_str"];
+const ADDED: [&str; 3] = ["new_string", "newText", "new_str"];
 /// The beginnings of a line of comment.
 const MARKS: [&str; 7] = ["/// ", "//! ", "// ", "# ", "-- ", "* ", "\"\"\""];
 /// The mark that begins an entry of a list as well as a line of comment.
 const BULLET: &str = "* ";
-/// The line with which a patch begins. Its lines begin with `+` if they are put in, with `-` if they are taken away.
+/// The line with which a patch begins. Added lines begin with `+`, removed ones with `-`.
 const PATCH: &str = "*** Begin Patch";
 /// The longest remark, in bytes.
 const LONGEST: usize = 320;
@@ -33,27 +34,29 @@ const MOST: usize = 6;
 const WORDS: usize = 4;
 const LETTERS: usize = 8;
 
-/// The remarks of a readable call, as ranges of its text: declarations, and comments with all their lines. `None` if
-/// the call puts no text into a file.
-pub(super) fn remarks(call: &str) -> Option<Vec<Range<usize>>> {
-    let is_patch = call
-        .lines()
-        .any(|line| line == PATCH || line.ends_with(": *** Begin Patch"));
-    let argument = |keys: &[&str]| keys.iter().find_map(|key| argument(call, key));
-    let (put, taken) = if is_patch {
-        (0..call.len(), 0..call.len())
-    } else {
-        argument(&PATHS)?;
-        match (argument(&TAKES), argument(&GIVES)) {
-            // Clients differ in which of the two they send first.
-            (Some(taken), Some(given)) if taken > given => (given..taken, taken..call.len()),
-            (Some(taken), Some(given)) => (given..call.len(), taken..given),
-            (None, Some(given)) => (given..call.len(), 0..0),
-            (_, None) => (argument(&CONTENTS)?..call.len(), 0..0),
+/// The remarks of a call, as ranges of its text: declarations, and comments with all their lines. `None` if the call
+/// adds no text to a file.
+pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
+    let call = &*piece.text;
+    let argument = |keys: &[&str]| {
+        let is_it = |(name, _): &&(String, Range<usize>)| keys.contains(&name.as_str());
+        piece.arguments.iter().find(is_it).map(|(_, at)| at.clone())
+    };
+    let patch = patch(piece);
+    let is_patch = patch.is_some();
+    let (added, removed) = match patch {
+        Some(patch) => (patch.clone(), patch),
+        None => {
+            argument(&PATHS)?;
+            match (argument(&REMOVED), argument(&ADDED)) {
+                (removed, Some(added)) => (added, removed.unwrap_or_default()),
+                (Some(_), None) => return None,
+                (None, None) => (argument(&CONTENTS)?, 0..0),
+            }
         }
     };
-    let lines = call.get(taken).unwrap_or_default().lines();
-    let taken: HashSet<&str> = match is_patch {
+    let lines = call.get(removed).unwrap_or_default().lines();
+    let removed: HashSet<&str> = match is_patch {
         true => lines
             .filter_map(|line| Some(line.strip_prefix('-')?.trim()))
             .collect(),
@@ -63,8 +66,8 @@ pub(super) fn remarks(call: &str) -> Option<Vec<Range<usize>>> {
     let mut told = HashSet::new();
     // The comment that is being read.
     let mut comment: Option<(Range<usize>, &str)> = None;
-    let mut end = put.start;
-    for line in call.get(put).unwrap_or_default().split_inclusive('\n') {
+    let mut end = added.start;
+    for line in call.get(added).unwrap_or_default().split_inclusive('\n') {
         end += line.len();
         let line = match is_patch {
             true => line.strip_prefix('+').unwrap_or_default(),
@@ -73,7 +76,7 @@ pub(super) fn remarks(call: &str) -> Option<Vec<Range<usize>>> {
         let bare = line.trim();
         let start = end - line.trim_start().len();
         let range = start..start + bare.len();
-        let is_new = !taken.contains(bare);
+        let is_new = !removed.contains(bare);
         let mark = MARKS.into_iter().find(|mark| bare.starts_with(mark));
         comment = match (comment, mark.filter(|_| is_new)) {
             (Some((begun, before)), Some(mark))
@@ -110,22 +113,27 @@ fn says(comment: &str) -> bool {
             || comment.chars().filter(is_foreign).count() >= LETTERS)
 }
 
-/// The byte at which the argument `key` of a readable call begins.
-fn argument(call: &str, key: &str) -> Option<usize> {
-    let named = format!("{key}: ");
-    let first = call.find(' ').map(|at| at + 1);
-    let first = first.filter(|&at| call.get(at..).is_some_and(|it| it.starts_with(&named)));
-    let at = first.or_else(|| Some(call.find(&format!("\n{named}"))? + 1))?;
-    Some(at + named.len())
+/// The patch that a call makes, as a range of its text: an argument that begins like one, without a path beside it.
+pub(super) fn patch(piece: &Piece<'_>) -> Option<Range<usize>> {
+    let is_path = |(name, _): &(String, Range<usize>)| PATHS.contains(&name.as_str());
+    let begins = |(_, at): &&(String, Range<usize>)| {
+        let text = piece.text.get(at.clone()).unwrap_or_default();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        // A shell takes it from a here-document.
+        first == PATCH || first.starts_with("apply_patch ") && lines.next() == Some(PATCH)
+    };
+    let found = piece.arguments.iter().find(begins)?;
+    (!piece.arguments.iter().any(is_path)).then(|| found.1.clone())
 }
 
 /// A quotation of a call on one line: without the name of the argument, and a comment of several lines with one mark.
-pub(super) fn on_one_line(said: &str) -> String {
+pub(super) fn on_one_line(said: &str, is_patch: bool) -> String {
     let mut out = String::with_capacity(said.len());
     let mut before = None;
-    for line in steps::without_key(said).lines().map(str::trim) {
-        let put = line.strip_prefix('+').map(str::trim_start);
-        let line = put.unwrap_or(line);
+    for line in steps::without_key(said).lines() {
+        let added = line.strip_prefix('+').filter(|_| is_patch);
+        let line = added.unwrap_or(line).trim();
         let mark = MARKS.into_iter().find(|mark| line.starts_with(mark));
         let goes_on = mark.filter(|&mark| Some(mark) == before && mark != BULLET);
         let rest = goes_on.and_then(|mark| line.strip_prefix(mark));
@@ -140,79 +148,138 @@ pub(super) fn on_one_line(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::{Value, json};
 
-    fn told(call: &str) -> Vec<&str> {
-        let found = remarks(call).unwrap_or_default();
-        found.into_iter().filter_map(|it| call.get(it)).collect()
+    use super::super::source::{Origin, readable_call};
+    use super::*;
+    use crate::turn::{CallId, ToolCall};
+
+    fn piece(name: &str, arguments: &str) -> Piece<'static> {
+        let (text, arguments) = readable_call(&ToolCall {
+            id: CallId::from("c1"),
+            name: name.into(),
+            arguments: arguments.into(),
+        });
+        Piece {
+            turn: 0,
+            origin: Origin::Call,
+            text: text.into(),
+            about: "".into(),
+            fails: false,
+            arguments,
+        }
+    }
+
+    #[track_caller]
+    fn check_raw(name: &str, arguments: &str, want: &[&str]) {
+        let piece = piece(name, arguments);
+        let found = remarks(&piece).unwrap_or_default();
+        let told: Vec<&str> = found
+            .into_iter()
+            .filter_map(|it| piece.text.get(it))
+            .collect();
+        assert_eq!(told, want);
+    }
+
+    #[track_caller]
+    fn check(arguments: &Value, want: &[&str]) {
+        check_raw("Edit", &arguments.to_string(), want);
     }
 
     #[test]
-    fn a_change_is_told_by_the_comments_and_declarations_that_it_puts_in() {
+    fn a_change_is_told_by_the_comments_and_declarations_that_it_adds() {
         let old = "// Old words that stay as they are.\nfn gone() {";
         let new = "// Old words that stay as they are.\n  // Returns the files of both lists.\n  \
                    let x = 1;\npub fn both(a: &[File]) -> Vec<File> {\n// short one";
-        let want = [
-            "// Returns the files of both lists.",
-            "pub fn both(a: &[File]) -> Vec<File> {",
-        ];
-        let call = format!("Edit file_path: a.rs\nold_string: {old}\nnew_string: {new}");
-        assert_eq!(told(&call), want);
-        let call = format!("Edit new_string: {new}\nold_string: {old}\nfile_path: a.rs");
-        assert_eq!(told(&call), want);
-    }
-
-    #[test]
-    fn a_patch_is_told_by_its_added_lines() {
-        let call = "apply_patch input: *** Begin Patch\n*** Update File: a.py\n \
-                    # What stands there is not told.\n-# What goes is not told either.\n\
-                    +# Waits until the lock is free.\n+def wait(lock):\n*** End Patch";
-        assert_eq!(
-            told(call),
-            ["# Waits until the lock is free.", "def wait(lock):"]
+        check(
+            &json!({"file_path": "a.rs", "old_string": old, "new_string": new, "replace_all": true}),
+            &[
+                "// Returns the files of both lists.",
+                "pub fn both(a: &[File]) -> Vec<File> {",
+            ],
         );
     }
 
+    /// A patch, as it is an argument, a text of its own, and a here-document.
     #[test]
-    fn text_that_is_taken_away_is_not_told() {
-        let call = "Edit file_path: p.yml\nold_string: kind: x\ncontent: y\n\
-                    # Keep the old list until Friday.\nnew_string: kind: z";
-        assert_eq!(told(call), Vec::<&str>::new());
-        let call = "apply_patch input: *** Begin Patch\n-# Waits until the lock is free.\n\
-                    +    # Waits until the lock is free.";
-        assert_eq!(told(call), Vec::<&str>::new());
+    fn a_patch_is_told_by_its_added_lines() {
+        let patch = "*** Begin Patch\n*** Update File: a.py\n # What stands there is not told.\n\
+                     -# What goes\\nwith a mark is not told either.\n+# Waits until the lock is free.\n\
+                     +def wait(lock):\n*** End Patch";
+        let want = ["# Waits until the lock is free.", "def wait(lock):"];
+        check(&json!({"input": patch}), &want);
+        check_raw("apply_patch", patch, &want);
+        let command = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+        check(&json!({"command": command}), &want);
+    }
+
+    #[test]
+    fn removed_text_is_not_told() {
+        let old = "kind: x\ncontent: y\n# Keep the old list until Friday.";
+        check(
+            &json!({"file_path": "p.yml", "old_string": old, "new_string": "kind: z"}),
+            &[],
+        );
+        check(
+            &json!({"command": "str_replace", "path": "p.yml", "old_str": old}),
+            &[],
+        );
+        check(
+            &json!({"path": "p.yml", "edits": [{"old_string": old, "new_string": "kind: z"}]}),
+            &[],
+        );
+        let old = "let x = \"\nnew_string: a\";\n// Removes the stale lock on start.";
+        check(
+            &json!({"file_path": "a.rs", "old_string": old, "new_string": "let x = 1;"}),
+            &[],
+        );
+        let old = "*** Begin Patch\n+# Waits until the lock is free.";
+        check(
+            &json!({"file_path": "a.md", "old_string": old, "new_string": "x"}),
+            &[],
+        );
+        let patch = "*** Begin Patch\n-# Waits until the lock is free.\n+    # Waits until the lock is free.";
+        check(&json!({"input": patch}), &[]);
     }
 
     #[test]
     fn a_comment_is_told_with_all_its_lines() {
-        let call = "Write file_path: a.rs\ncontent: // Every caller may use the cache freely,\n\
-                    // except this.\nlet x = 1;\n// 返回两个列表中的所有文件";
-        assert_eq!(
-            told(call),
-            [
+        let content = "// Every caller may use the cache freely,\n// except this.\nlet x = 1;\n\
+                       // 返回两个列表中的所有文件";
+        check(
+            &json!({"file_path": "a.rs", "content": content}),
+            &[
                 "// Every caller may use the cache freely,\n// except this.",
-                "// 返回两个列表中的所有文件"
-            ]
+                "// 返回两个列表中的所有文件",
+            ],
         );
     }
 
     #[test]
-    fn a_call_that_puts_nothing_in_has_no_remarks() {
-        assert_eq!(remarks("Bash command: # Says what it is for\nmake"), None);
-        assert_eq!(remarks("Read file_path: a.rs"), None);
-        assert_eq!(remarks("Bash command: rg -F '*** Begin Patch' src"), None);
-        assert_eq!(
-            remarks("post channel: x\ncontent: # Roll back when it is full"),
-            None
-        );
+    fn a_call_that_adds_nothing_has_no_remarks() {
+        for arguments in [
+            json!({"command": "# Says what it is for\nmake"}),
+            json!({"file_path": "a.rs"}),
+            json!({"command": "rg -F '*** Begin Patch' src"}),
+            json!({"channel": "x", "content": "# Roll back when it is full"}),
+        ] {
+            assert_eq!(remarks(&piece("Tool", &arguments.to_string())), None);
+        }
     }
 
     #[test]
     fn a_comment_of_several_lines_has_one_mark() {
         let said = "new_string: // Skips what the\n\t// list holds already.\n\tlet b = 2;";
         assert_eq!(
-            on_one_line(said),
+            on_one_line(said, false),
             "// Skips what the list holds already. let b = 2;"
         );
+        let said = "// Skips what the\n+\t// list holds already.";
+        assert_eq!(
+            on_one_line(said, true),
+            "// Skips what the list holds already."
+        );
+        assert_eq!(on_one_line("a = b\n+ name;", false), "a = b + name;");
+        assert_eq!(on_one_line("++retries;", false), "++retries;");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -45,6 +46,8 @@ pub(super) struct Piece<'a> {
     pub about: Rc<str>,
     /// True of a call that failed.
     pub fails: bool,
+    /// The arguments of a call, as ranges of the text; the name is empty if the call has a text instead.
+    pub arguments: Vec<(String, Range<usize>)>,
 }
 
 /// The pieces of `turns`, in order.
@@ -83,6 +86,7 @@ fn piece<'a>(
     (about, changes): (Rc<str>, bool),
 ) -> Option<Piece<'a>> {
     let said = turn.provenance() == Provenance::Said;
+    let mut arguments = Vec::new();
     let (origin, text) = match part {
         Part::Text(text) => {
             let origin = match turn.role() {
@@ -94,7 +98,11 @@ fn piece<'a>(
             (origin, Cow::Borrowed(text.as_str()))
         }
         Part::Thinking(text) => (Origin::Thinking, Cow::Borrowed(text.as_str())),
-        Part::Call(call) => (Origin::Call, Cow::Owned(readable_call(call))),
+        Part::Call(call) => {
+            let (text, found) = readable_call(call);
+            arguments = found;
+            (Origin::Call, Cow::Owned(text))
+        }
         Part::Result(result) => {
             let origin = match result.outcome {
                 Outcome::Succeeded if changes => Origin::Echo,
@@ -111,12 +119,15 @@ fn piece<'a>(
         text,
         about,
         fails: false,
+        arguments,
     })
 }
 
-/// A call as a person reads it: the tool's name, and each argument behind its name, strings without escapes.
-fn readable_call(call: &ToolCall) -> String {
+/// A call as a person reads it: the tool's name, and each argument behind its name, strings without escapes. Returns
+/// the places of the arguments too.
+pub(super) fn readable_call(call: &ToolCall) -> (String, Vec<(String, Range<usize>)>) {
     let mut out = call.name.to_string();
+    let mut arguments = Vec::new();
     match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(members)) => {
             for (number, (key, value)) in members.iter().enumerate() {
@@ -126,11 +137,20 @@ fn readable_call(call: &ToolCall) -> String {
                 };
                 let before = if number == 0 { " " } else { "\n" };
                 out.extend([before, key, ": ", &value]);
+                arguments.push((key.clone(), out.len() - value.len()..out.len()));
             }
         }
-        _ => out.extend([" ", &*identifiers::unescaped(&call.arguments)]),
+        parsed => {
+            // A text of several lines is no JSON, so its escapes are its own.
+            let text = match parsed.is_err() && call.arguments.contains('\n') {
+                true => Cow::Borrowed(call.arguments.as_str()),
+                false => identifiers::unescaped(&call.arguments),
+            };
+            out.extend([" ", &*text]);
+            arguments.push((String::new(), out.len() - text.len()..out.len()));
+        }
     }
-    out
+    (out, arguments)
 }
 
 /// A file listing without its line numbers: where most lines begin with a number and a tab or an

@@ -27,14 +27,14 @@ const SMALL: f32 = 0.1;
 const SIZES: (f32, f32) = (1_000.0, 2_000.0);
 /// The share of its worth that a sentence keeps where it announces a call: the call says the same.
 const ANNOUNCES: f32 = 0.05;
-// The worth of a part when it is new, and when it is old. The order follows the shares of such parts that the
-// summaries of coding agents tell too: 84 % of the newest sentences that report to the user and 56 % of those behind
+// The worth of a part when it is new, and when it is old. The order is that of the shares of such parts that coding
+// agents' own summaries mention: 84 % of the newest sentences that report to the user and 56 % of those behind
 // 40,000 tokens; 53 % of comments and 76 % of declarations; 43 % of what is said between calls.
 /// A sentence that reports to the user.
 const REPORT: (f32, f32) = (1.3, 0.5);
 /// A sentence before a call.
 const SAID: (f32, f32) = (0.7, 0.2);
-/// A comment or a declaration that a change puts in.
+/// A comment or a declaration that a change adds.
 const REMARK: (f32, f32) = (1.0, 0.5);
 /// A command, or a change without remarks.
 const COMMAND: (f32, f32) = (0.35, 0.02);
@@ -116,7 +116,7 @@ fn told(piece: &Piece<'_>, calls: bool) -> (Vec<Range<usize>>, (f32, f32)) {
         Origin::Assistant if calls => (said(text), SAID),
         Origin::Assistant => (said(text), REPORT),
         // A change that failed was not made.
-        Origin::Call => match remarks::remarks(text).filter(|_| !piece.fails) {
+        Origin::Call => match remarks::remarks(piece).filter(|_| !piece.fails) {
             Some(told) if !told.is_empty() => (told, REMARK),
             _ => (command(text).into_iter().collect(), COMMAND),
         },
