@@ -15,7 +15,7 @@ use gateway::report::{
 use history::{ConversationId, MarkId, Purged};
 use serde_json::Value;
 
-use crate::browser::{Browser, Scheme};
+use crate::browser::{Browser, Loaded, Scheme};
 use crate::harness::Stage;
 
 const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
@@ -27,12 +27,28 @@ const DELETE: &str = "/ebbtide/conversations/00000000000000000000000000000001/de
 /// Text that must not become markup, and a word too long for a phone.
 const HOSTILE: &str = "<script>alert(1)</script> \u{202e}gnp.exe\u{200b} שלום عليكم <img src=x onerror=alert(2)> /home/agent/work/repositories/a_very_long_path_without_any_place_to_break_it_in_two/src/lib.rs";
 
-/// Reports that grow by one turn with each request.
-#[derive(Default)]
-struct Lively(AtomicU64);
+/// Reports on this many conversations; each request adds a turn.
+struct Lively {
+    conversations: u16,
+    told: AtomicU64,
+}
+
+impl Default for Lively {
+    fn default() -> Self {
+        Self::of(7)
+    }
+}
 
 impl Lively {
-    fn line(&self, id: u8, parent: Option<u8>) -> Line {
+    fn of(conversations: u16) -> Self {
+        let told = AtomicU64::new(0);
+        Self {
+            conversations,
+            told,
+        }
+    }
+
+    fn line(&self, id: u16, parent: Option<u16>) -> Line {
         let states = ["idle", "preparing", "ready", "backing-off", "stopped"];
         Line {
             id: format!("{id:032x}"),
@@ -45,12 +61,12 @@ impl Lively {
             model: "claude-sonnet-5".to_owned(),
             state: states[usize::from(id) % states.len()],
             gauge: Gauge {
-                tokens: u64::from(id) * 9_000,
+                tokens: u64::from(id % 7) * 9_000,
                 window: 64_000,
                 soft: 42_600,
                 hard: 57_600,
             },
-            turns: 1_000 + self.0.fetch_add(1, Ordering::Relaxed),
+            turns: 1_000 + self.told.fetch_add(1, Ordering::Relaxed),
             compactions: 4,
             began: "2026-01-01T20:04:05Z".to_owned(),
             seen: "2026-01-02T03:03:55Z".to_owned(),
@@ -156,7 +172,7 @@ impl Reports for Lively {
             version: "0.1.0".to_owned(),
             mode: "on",
             strategy: "prepared".to_owned(),
-            conversations: (1..=7)
+            conversations: (1..=self.conversations)
                 .map(|id| self.line(id, (id % 3 == 0).then_some(id - 1)))
                 .collect(),
             totals: Money::default(),
@@ -289,6 +305,16 @@ impl Reports for Lively {
     }
 }
 
+/// The measurements of the framed pages.
+fn measurements(loaded: &Loaded) -> Vec<Value> {
+    let (_, found) = loaded
+        .dom
+        .split_once("<pre id=\"measured\">")
+        .expect("measured");
+    let (found, _) = found.split_once("</pre>").expect("measured");
+    serde_json::from_str(found).expect("JSON")
+}
+
 /// Lists the problems of a measured page.
 fn problem(page: &Value) -> Option<String> {
     let number = |key: &str| page[key].as_u64().expect("a number");
@@ -323,12 +349,7 @@ async fn pages_fit_a_phone_and_can_be_read_in_both_schemes() {
     let (mut papers, mut problems) = (Vec::new(), Vec::new());
     for scheme in [Scheme::Light, Scheme::Dark] {
         let loaded = browser.load(&url, scheme, 1_000).await;
-        let (_, found) = loaded
-            .dom
-            .split_once("<pre id=\"measured\">")
-            .expect("measured");
-        let (found, _) = found.split_once("</pre>").expect("measured");
-        let found: Vec<Value> = serde_json::from_str(found).expect("JSON");
+        let found = measurements(&loaded);
         assert_eq!(found.len(), pages.len() * 2);
         for page in found {
             papers.push(page["paper"].as_str().expect("a colour").to_owned());
@@ -339,6 +360,28 @@ async fn pages_fit_a_phone_and_can_be_read_in_both_schemes() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     papers.dedup();
     assert_eq!(papers, ["rgb(253, 253, 251)", "rgb(20, 24, 29)"]);
+}
+
+#[tokio::test]
+async fn a_list_of_any_length_fits() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    for (conversations, shown) in [(1, 1), (70, 70), (2_000, 100)] {
+        let stage = Stage::open(Arc::new(Lively::of(conversations))).await;
+        let url = stage.measured(&["/ebbtide/"], &[390, 1280]);
+        let loaded = browser.load(&url, Scheme::Light, 1_000).await;
+        assert_eq!(loaded.console, Vec::<String>::new());
+        let found = measurements(&loaded);
+        assert_eq!(found.len(), 2);
+        for page in found {
+            assert_eq!(problem(&page), None, "{conversations} conversations");
+        }
+        let url = stage.url("/ebbtide/");
+        let list = browser.load(&url, Scheme::Light, 1_000).await;
+        let rows = list.dom.matches("/ebbtide/conversations/0").count();
+        assert_eq!(rows, shown, "{conversations} conversations");
+    }
 }
 
 #[tokio::test]
