@@ -91,6 +91,66 @@ fn the_manual_has_the_tables_of_receipts_and_regret() {
     }
 }
 
+/// The first table of the README holds what a replay of its sessions counts.
+#[test]
+fn the_readme_has_the_figures_of_the_replay() {
+    let Some(corpus) = locate::corpus() else {
+        return;
+    };
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let folder = corpus.join("entire-cli").display().to_string();
+    let ran = ebbtide(&["replay", &folder, "--json"]);
+    // The list of their sources lies beside the sessions, and is skipped.
+    assert_eq!(ran.exit, 3, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let one = |list: &str, matches: &dyn Fn(&Value) -> bool| -> Value {
+        let all = report[list].as_array().expect("a list");
+        all.iter().find(|it| matches(it)).expect("an entry").clone()
+    };
+    // The replay rounds as it prints: rules that are kept down, so that "all" means all.
+    let share = |part: &Value, of: &Value| {
+        100.0 * part.as_f64().expect("a count") / of.as_f64().expect("a count")
+    };
+    let of_both = |figure: &dyn Fn(&Value) -> String| -> [String; 2] {
+        ["stop_the_world", "prepared"].map(|name| {
+            let found = one("totals", &|it| it["strategy"] == name);
+            figure(&found)
+        })
+    };
+    let waits = of_both(&|it| it["simulated"]["stalls"]["count"].to_string());
+    let minutes = of_both(&|it| {
+        let seconds = it["simulated"]["stalls"]["total_seconds"].as_f64();
+        match seconds.expect("seconds") {
+            0.0 => "0".to_owned(),
+            seconds => format!("{:.0} min", seconds / 60.0),
+        }
+    });
+    let rules = of_both(&|it| {
+        let kept = share(&it["constraints"]["kept"], &it["constraints"]["said"]);
+        format!("{} %", kept.floor())
+    });
+    let names = ["product", "extractive"].map(|way| {
+        let found = one("recall_totals", &|it| {
+            it["place"] == "product" && it["way"] == way
+        });
+        format!("{:.0} %", share(&found["named"], &found["needed"]))
+    });
+    for (begins, want) in [
+        ("times that the user waited", waits),
+        ("time spent waiting", minutes),
+        ("the user's rules", rules),
+        ("names (files", names),
+    ] {
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| {begins}")));
+        let row = row.expect("a row of the README");
+        let ends = format!("| {} | {} |", want[0], want[1]);
+        assert!(row.ends_with(&ends), "README.md: {row}\nreplay: {ends}");
+    }
+}
+
 #[test]
 fn every_format_is_compacted_into_itself() {
     let Some(corpus) = locate::corpus() else {
