@@ -172,7 +172,7 @@ fn tests(root: &Path) -> anyhow::Result<()> {
     debian::BROWSER.provide(root);
     if !command::answers(cargo("nextest --version", root)) {
         say("installing cargo-nextest");
-        // It only starts tests: to optimize it, or to build the part that updates it, takes three times as long.
+        // It only starts tests: optimizing it, or building its self-updater, takes three times as long.
         let parts = "--debug --no-default-features --features default-no-update";
         let line = format!("install --quiet --locked {parts} cargo-nextest");
         let mut install = cargo(&line, root);
