@@ -90,6 +90,8 @@ struct Inner {
     calls: calls::Calls,
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
+    /// The sizes of conversations that are not in memory.
+    sizes: reports::Sizes,
     /// Providers without compaction.
     unknowing: unknowing::Unknowing,
     /// The room for earlier messages that are put into requests.
@@ -125,6 +127,7 @@ impl Conversations {
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
                 receipts: reports::Receipts::default(),
+                sizes: reports::Sizes::default(),
                 unknowing: unknowing::Unknowing::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),

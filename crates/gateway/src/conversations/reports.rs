@@ -1,6 +1,6 @@
 //! Tells of the conversations and takes orders about them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,23 +21,24 @@ use super::writer::StoreFailure;
 use super::{Conversations, Inner, spending};
 use crate::config::Mode;
 use crate::report::{
-    Detail, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced,
-    Report, ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
+    Detail, Expanded, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced, Report,
+    ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
 };
 
 mod client_summary;
 mod figures;
 mod originals;
 mod removal;
+mod resting;
 mod rewording;
 mod turns;
 mod window;
 
 pub(super) use client_summary::Receipts;
+pub(super) use resting::Sizes;
 
 use figures::{
-    all, classes, covered, described, entries, line_of, mark_report, money, pin_report, requests,
-    sample,
+    all, classes, covered, entries, line_of, mark_report, money, pin_report, requests, sample,
 };
 
 /// The number of conversations outside memory that are reported.
@@ -205,9 +206,14 @@ impl Inner {
             let record = live.record();
             lines.push((record.seen, line_of(&live, now), record.totals));
         }
-        for record in self.stored(tenant).await? {
+        let mut resting: HashMap<Tenant, Vec<Conversation>> = HashMap::new();
+        for (tenant, record) in self.stored(tenant).await? {
             if told.insert(record.id) {
-                let line = self.line_of_record(&record);
+                resting.entry(tenant).or_default().push(record);
+            }
+        }
+        for (tenant, records) in resting {
+            for (record, line) in self.resting(tenant, records).await? {
                 lines.push((record.seen, line, record.totals));
             }
         }
@@ -244,7 +250,10 @@ impl Inner {
     }
 
     /// The conversations of the store, those last seen first.
-    async fn stored(&self, tenant: Option<Tenant>) -> Result<Vec<Conversation>, ReportError> {
+    async fn stored(
+        &self,
+        tenant: Option<Tenant>,
+    ) -> Result<Vec<(Tenant, Conversation)>, ReportError> {
         let tenants = match tenant {
             Some(tenant) => vec![tenant],
             None => self.writer.tenants().await?,
@@ -254,9 +263,9 @@ impl Inner {
             let read = self
                 .writer
                 .read(tenant, |store| store.conversations(Timestamp::MAX, STORED));
-            found.extend(read.await?);
+            found.extend(read.await?.into_iter().map(|record| (tenant, record)));
         }
-        found.sort_by_key(|record: &Conversation| std::cmp::Reverse(record.seen));
+        found.sort_by_key(|(_, record)| std::cmp::Reverse(record.seen));
         found.truncate(STORED);
         Ok(found)
     }
@@ -293,11 +302,15 @@ impl Inner {
             let read = self
                 .writer
                 .read(tenant, move |store| store.conversation(id));
-            if let Some(record) = read.await? {
+            let Some(record) = read.await? else {
+                continue;
+            };
+            let lines = self.resting(tenant, vec![record]).await?;
+            if let Some((record, line)) = lines.into_iter().next() {
                 return Ok(Found {
                     tenant,
                     shared: None,
-                    line: self.line_of_record(&record),
+                    line,
                     path: vec![record.head],
                     standing: record.standing.mark,
                     ready: None,
@@ -536,25 +549,5 @@ impl Inner {
             }
         }
         Ok(())
-    }
-
-    fn line_of_record(&self, record: &Conversation) -> Line {
-        let limits = self
-            .directory
-            .terms
-            .limits(&self.directory.commons.model(&record.model));
-        let window = limits.window;
-        Line {
-            state: "idle",
-            observed: !self.directory.terms.is_on(),
-            gauge: Gauge {
-                window: window.get(),
-                soft: window.scaled(self.directory.terms.acts_from()).get(),
-                hard: limits.hard_tokens().get(),
-                // What its view takes is known again with its next request.
-                tokens: 0,
-            },
-            ..described(record)
-        }
     }
 }

@@ -58,6 +58,10 @@ async fn what_happened_is_still_told_after_a_restart() {
     assert_eq!(resting["line"]["title"], "Mend the parser.");
     assert_eq!(resting["journal"], before["journal"]);
     assert_eq!(resting["pressure"], before["pressure"]);
+    assert!(resting["line"]["gauge"]["tokens"].as_u64() > Some(1_000));
+    assert_eq!(resting["line"]["gauge"], before["line"]["gauge"]);
+    let listed = agent.get(&house, "/ebbtide/api/overview").await.body;
+    assert_eq!(listed["conversations"][0]["gauge"], before["line"]["gauge"]);
     agent.say(&house, "And now?").await;
     let again = agent.get(&house, &at).await.body;
     assert!(swaps(&again) >= swaps(&before), "{again}");

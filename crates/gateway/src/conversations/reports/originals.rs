@@ -145,10 +145,12 @@ impl Inner {
         }
         let stored = self.stored(tenant).await?.into_iter();
         let newest = stored
-            .filter(|record| is_of(&record.labels))
-            .max_by_key(|record| record.seen);
-        let newest = newest.ok_or(ReportError::NoConversation)?;
-        Ok(self.line_of_record(&newest))
+            .filter(|(_, record)| is_of(&record.labels))
+            .max_by_key(|(_, record)| record.seen);
+        let (tenant, newest) = newest.ok_or(ReportError::NoConversation)?;
+        let lines = self.resting(tenant, vec![newest]).await?;
+        let line = lines.into_iter().next().map(|(_, line)| line);
+        line.ok_or(ReportError::NoConversation)
     }
 
     /// Keeps the receipt of the client's own summary.
