@@ -65,14 +65,16 @@ impl Inner {
                 .map(sized)
                 .collect::<Result<Vec<_>, _>>()
         });
+        // To learn it, the strategy's program is run.
+        let soft = self.directory.terms.acts_from();
         let line = |(record, tokens): (Conversation, u64)| {
-            let line = self.line_of_record(&record, tokens);
+            let line = self.line_of_record(&record, (tokens, soft));
             (record, line)
         };
         Ok(read.await?.into_iter().map(line).collect())
     }
 
-    fn line_of_record(&self, record: &Conversation, tokens: u64) -> Line {
+    fn line_of_record(&self, record: &Conversation, (tokens, soft): (u64, f64)) -> Line {
         let terms = &self.directory.terms;
         let limits = terms.limits(&self.directory.commons.model(&record.model));
         let window = limits.window;
@@ -81,7 +83,7 @@ impl Inner {
             observed: !terms.is_on(),
             gauge: Gauge {
                 window: window.get(),
-                soft: window.scaled(terms.acts_from()).get(),
+                soft: window.scaled(soft).get(),
                 hard: limits.hard_tokens().get(),
                 tokens,
             },
