@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::fields::clip;
-use super::steps::{Action, Step};
+use super::steps::{Action, NEW, OLD, Step};
 use crate::counter::TokenCounter;
 use crate::summary::one_line;
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -22,10 +22,6 @@ const CALL: usize = 240;
 const RESULT: usize = 130;
 /// The longest quotation of the user, in bytes: the words themselves stand in front of the summary.
 const REQUEST: usize = 80;
-
-/// Names under which tools take the text that a change takes away, and the text that it puts in.
-const OLD: [&str; 3] = ["old_string", "oldText", "old_str"];
-const NEW: [&str; 3] = ["new_string", "newText", "new_str"];
 
 /// The share of a summary that the last steps have where it is small and where it is large. In a small one little
 /// else tells how to go on; a large one has room for what is needed later.
@@ -181,7 +177,7 @@ fn name_of<'p>(path: &'p str, named: &mut HashSet<String>) -> &'p str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The first line that a change takes away, and the first that it puts in.
+/// The first line that a change removes, and the first that it adds.
 fn change(arguments: &Value) -> Option<(String, String)> {
     let text = |names: &[&str]| {
         let found = names.iter().find_map(|name| arguments.get(name));

@@ -6,20 +6,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::source::Piece;
-use super::steps::{self, PATHS, declared};
+use super::steps::{self, CONTENTS, NEW, OLD, PATHS, declared};
 use crate::summary::one_line;
 
-/// Names under which tools take a whole text that a call adds.
-const CONTENTS: [&str; 5] = [
-    "content",
-    "contents",
-    "file_text",
-    "new_source",
-    "insert_text",
-];
-/// Names under which tools take the text that a change removes, and the text that takes its place.
-const REMOVED: [&str; 3] = ["old_string", "oldText", "old_str"];
-const ADDED: [&str; 3] = ["new_string", "newText", "new_str"];
+/// The name under which tools take a text that stands in for none.
+const INSERTED: [&str; 1] = ["insert_text"];
 /// The beginnings of a line of comment.
 const MARKS: [&str; 7] = ["/// ", "//! ", "// ", "# ", "-- ", "* ", "\"\"\""];
 /// The mark that begins an entry of a list as well as a line of comment.
@@ -48,10 +39,13 @@ pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
         Some(patch) => (patch.clone(), patch),
         None => {
             argument(&PATHS)?;
-            match (argument(&REMOVED), argument(&ADDED)) {
+            match (argument(&OLD), argument(&NEW)) {
                 (removed, Some(added)) => (added, removed.unwrap_or_default()),
                 (Some(_), None) => return None,
-                (None, None) => (argument(&CONTENTS)?, 0..0),
+                (None, None) => {
+                    let whole = argument(&CONTENTS).or_else(|| argument(&INSERTED));
+                    (whole?, 0..0)
+                }
             }
         }
     };

@@ -17,7 +17,10 @@ pub(super) const PATHS: [&str; 6] = [
     "file",
 ];
 /// Names under which tools take the whole content of a file.
-const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
+pub(super) const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
+/// Names under which tools take the text that a change removes, and the text that takes its place.
+pub(super) const OLD: [&str; 3] = ["old_string", "oldText", "old_str"];
+pub(super) const NEW: [&str; 3] = ["new_string", "newText", "new_str"];
 /// Names under which tools take a change of a file.
 const CHANGES: [&str; 10] = [
     "old_string",

@@ -1,4 +1,4 @@
-//! Random commands of a strategy and random events: what must hold whatever happens.
+//! The machine's invariants under random events and a strategy that gives random commands.
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
@@ -89,7 +89,7 @@ fn happening() -> impl proptest::strategy::Strategy<Value = Happening> {
     ]
 }
 
-/// What must hold whatever happens, checked from the outside.
+/// The invariants, checked from the outside.
 #[derive(Default)]
 struct Watch {
     running: Option<Preparation>,
