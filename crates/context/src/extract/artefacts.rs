@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::folder::Folder;
 use super::steps::{Action, Step};
 use crate::summary::one_line;
 
@@ -38,7 +39,8 @@ pub(super) struct Command {
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     pub line: String,
-    at: String,
+    /// The command, the file or the tool that failed.
+    pub at: String,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
@@ -48,6 +50,8 @@ pub(super) struct Trouble {
 /// Everything that was done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Artefacts {
+    /// The folder that most files lie below.
+    pub folder: Folder,
     /// Changed files, the newest last.
     pub files: Vec<File>,
     /// Files that were only read, the newest last.
@@ -63,7 +67,10 @@ pub(super) struct Artefacts {
 impl Artefacts {
     /// Reads the steps.
     pub fn of(steps: &[Step<'_>]) -> Self {
-        let mut out = Self::default();
+        let mut out = Self {
+            folder: Folder::of(steps),
+            ..Self::default()
+        };
         let mut files: HashMap<String, File> = HashMap::new();
         let mut read: HashMap<String, usize> = HashMap::new();
         let mut commands: HashMap<String, Command> = HashMap::new();
@@ -105,6 +112,12 @@ impl Artefacts {
             .collect();
         out.commands = newest_last(commands.into_values(), |command| command.last);
         out
+    }
+
+    /// Errors that nothing ended, the newest first.
+    pub fn open_troubles(&self) -> impl Iterator<Item = &Trouble> {
+        let newest = self.troubles.iter().rev();
+        newest.filter(|it| it.ended.is_none())
     }
 
     /// Notes an error, or the end of one.
@@ -160,8 +173,8 @@ impl File {
         }
     }
 
-    /// `src/a.rs: written (120 lines), then changed once: load, Row`.
-    pub fn state(&self) -> String {
+    /// `src/a.rs: written (120 lines), then changed once: load, Row`, with the path below `folder`.
+    pub fn state(&self, folder: &Folder) -> String {
         /// The most names.
         const NAMES: usize = 6;
         let times = match self.changes {
@@ -185,7 +198,7 @@ impl File {
         if let Some(failure) = &self.failure {
             state = format!("{state}; the last change failed: {failure}");
         }
-        format!("{}: {state}", self.path)
+        format!("{}: {state}", folder.short(&self.path))
     }
 }
 

@@ -66,9 +66,9 @@ pub(super) fn fill(
     let told = standing(&mut page, known, last);
     goal(&mut page, known, share(0.08));
     tasks_of(&mut page, known, share(0.2));
-    files(&mut page, &done, share(0.2));
-    commands(&mut page, &done, share(0.16));
+    files(&mut page, &done, share(0.22));
     errors(&mut page, &done, share(0.1));
+    commands(&mut page, &done, share(0.14));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
     told
@@ -85,8 +85,8 @@ pub(super) fn fill_done(
     let done = Artefacts::of(known.steps);
     tasks_of(&mut page, known, budget.scaled(0.3));
     files(&mut page, &done, budget.scaled(0.35));
-    commands(&mut page, &done, budget.scaled(0.25));
     errors(&mut page, &done, budget.scaled(0.25));
+    commands(&mut page, &done, budget.scaled(0.25));
 }
 
 /// Entries being written, with what is left of the budget.
@@ -238,12 +238,16 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         page.add(Field::Done, &format!("commit {commit}"), &mut room);
     }
     room += budget.scaled(0.6);
+    if let Some(line) = done.folder.line() {
+        page.add(Field::Done, &line, &mut room);
+    }
     for file in done.files.iter().rev() {
-        if !page.add(Field::Done, &file.state(), &mut room) {
+        if !page.add(Field::Done, &file.state(&done.folder), &mut room) {
             break;
         }
     }
-    let read: Vec<&str> = done.read.iter().rev().take(8).map(String::as_str).collect();
+    let read = done.read.iter().rev().take(8);
+    let read: Vec<&str> = read.map(|path| done.folder.short(path)).collect();
     if !read.is_empty() {
         page.add(
             Field::Done,
@@ -256,8 +260,17 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
 /// Commands with their last outcome: those that failed last or ran often, then the newest.
 fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
+    // Its entry under errors says more.
+    let ended_badly: HashSet<&str> = done
+        .open_troubles()
+        .filter(|it| page.said.contains(&it.state()))
+        .map(|it| &*it.at)
+        .collect();
     let telling = |command: &&super::artefacts::Command| command.failed || command.runs > 2;
-    let newest = || done.commands.iter().rev();
+    let newest = || {
+        let newest = done.commands.iter().rev();
+        newest.filter(|command| !ended_badly.contains(&*command.line))
+    };
     for command in newest().filter(telling).take(6).chain(newest().take(8)) {
         page.add(Field::Done, &command.state(), &mut room);
     }
@@ -266,9 +279,8 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
 /// Errors: those that are still open, then those that ended.
 fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
-    let newest = || done.troubles.iter().rev();
-    let open = newest().filter(|it| it.ended.is_none()).take(5);
-    for trouble in open.chain(newest().filter(|it| it.ended.is_some()).take(5)) {
+    let ended = done.troubles.iter().rev().filter(|it| it.ended.is_some());
+    for trouble in done.open_troubles().take(5).chain(ended.take(5)) {
         page.add(Field::Errors, &trouble.state(), &mut room);
     }
 }

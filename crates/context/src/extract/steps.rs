@@ -257,6 +257,13 @@ impl Step<'_> {
         if !self.failed() {
             return lines().next_back();
         }
+        // Claude Code's tags around its own refusals.
+        let lines = || {
+            lines().map(|line| {
+                let inside = line.strip_prefix("<tool_use_error>").unwrap_or(line);
+                inside.strip_suffix("</tool_use_error>").unwrap_or(inside)
+            })
+        };
         let names_error = |line: &&str| {
             let lower = line.to_lowercase();
             [

@@ -107,10 +107,9 @@ fn every_field_tells_the_state_of_the_work() {
     check(Field::Tasks, "open: run all tests");
     check(Field::Done, "read: src/import/rows.rs");
     check(
-        Field::Done,
-        "import_keeps_order` failed: error: test import_keeps_order failed at row 812",
+        Field::Errors,
+        "import_keeps_order failed at row 812 (turn 4; not seen to work since)",
     );
-    check(Field::Errors, "(turn 4; not seen to work since)");
     check(
         Field::Task,
         "assistant: Next I will sort the batches by their offset.",
@@ -161,6 +160,78 @@ fn a_changed_file_names_what_was_declared_in_it() {
         summary.entries(Field::Done),
         ["src/a.go: changed 2 times: Row, store, Load"]
     );
+}
+
+/// Changes of these files, one call each.
+fn changed(paths: &[&str]) -> Vec<Turn> {
+    let edit = |path: &&str| {
+        let edit = r#"{"file_path":"PATH","old_string":"a","new_string":"b"}"#;
+        [
+            call("Edit", &edit.replace("PATH", path)),
+            result("The file has been updated.", Outcome::Succeeded),
+        ]
+    };
+    placed(paths.iter().flat_map(edit))
+}
+
+#[test]
+fn the_folder_of_the_files_is_named_once() {
+    let done = |paths: &[&str]| {
+        let summary = extract(&changed(paths), &[], Tokens::new(2_000), &Heuristic);
+        summary.entries(Field::Done).to_vec()
+    };
+    assert_eq!(
+        done(&[
+            "/home/a/project/src/x.rs",
+            "/home/a/project/src/z.rs",
+            "/home/a/project/docs/y.md",
+            "/home/a/notes.md"
+        ]),
+        [
+            "files are below /home/a/project",
+            "/home/a/notes.md: changed once",
+            "docs/y.md: changed once",
+            "src/z.rs: changed once",
+            "src/x.rs: changed once"
+        ]
+    );
+    assert_eq!(
+        done(&["/home/a/project/x.rs"]),
+        ["/home/a/project/x.rs: changed once"]
+    );
+    assert_eq!(
+        done(&["src/x.rs", "src/y.rs"]),
+        ["src/y.rs: changed once", "src/x.rs: changed once"]
+    );
+}
+
+#[test]
+fn a_failure_is_told_once() {
+    let turns = placed([
+        call("Bash", r#"{"command":"make test"}"#),
+        result("error: undefined: load_rows", Outcome::Failed),
+        call("Bash", r#"{"command":"make lint"}"#),
+        result("no findings at all", Outcome::Succeeded),
+        call(
+            "Edit",
+            r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#,
+        ),
+        result(
+            "<tool_use_error>String to replace not found in file.</tool_use_error>",
+            Outcome::Failed,
+        ),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
+    assert_eq!(
+        summary.entries(Field::Errors),
+        [
+            "a.rs: String to replace not found in file. (turn 4; not seen to work since)",
+            "make test: error: undefined: load_rows (turn 0; not seen to work since)"
+        ]
+    );
+    let done = summary.entries(Field::Done).join("\n");
+    assert!(done.contains("`make lint`: no findings at all"), "{done}");
+    assert!(!done.contains("make test"), "{done}");
 }
 
 #[test]

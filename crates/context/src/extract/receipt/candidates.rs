@@ -11,6 +11,7 @@ use crate::extract::Shown;
 use crate::extract::artefacts::Artefacts;
 use crate::extract::census::Census;
 use crate::extract::fields::{self, Known, clip};
+use crate::extract::folder::Folder;
 use crate::extract::tasks::{State, tasks};
 use crate::identifiers;
 use crate::quality::is_unspaced;
@@ -166,8 +167,11 @@ fn changes(known: &Known<'_>, shown: &Shown<'_>) -> Vec<(Kind, usize, String)> {
     let turn = |step: usize| known.steps.get(step).map_or(0, |step| step.turn);
     let files = done.files.iter().rev();
     let files = files
-        .filter(|file| !shown.identifiers.contains(&file.path))
-        .map(|file| (turn(file.last), file.state()));
+        .filter(|file| {
+            let names = [&*file.path, done.folder.short(&file.path)];
+            !names.iter().any(|name| shown.identifiers.contains(*name))
+        })
+        .map(|file| (turn(file.last), file.state(&Folder::default())));
     let commands = done.commands.iter().rev();
     // One that failed is told as a failed attempt.
     let commands = commands.filter(|command| !command.failed);
