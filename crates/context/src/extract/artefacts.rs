@@ -8,6 +8,8 @@ use crate::summary::one_line;
 
 /// The longest command or line of output that is quoted whole, in bytes.
 const LINE: usize = 180;
+/// The most files that were only read.
+const READ: usize = 8;
 
 /// The state of a file.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +41,7 @@ pub(super) struct Command {
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     pub line: String,
-    /// The command, the file or the tool that failed.
-    pub at: String,
+    at: String,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
@@ -50,11 +51,11 @@ pub(super) struct Trouble {
 /// Everything that was done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Artefacts {
-    /// The folder that most files lie below.
+    /// The folder in which most of the files are.
     pub folder: Folder,
     /// Changed files, the newest last.
     pub files: Vec<File>,
-    /// Files that were only read, the newest last.
+    /// Files that were only read, the newest first.
     pub read: Vec<String>,
     /// Commands, the newest last.
     pub commands: Vec<Command>,
@@ -67,10 +68,7 @@ pub(super) struct Artefacts {
 impl Artefacts {
     /// Reads the steps.
     pub fn of(steps: &[Step<'_>]) -> Self {
-        let mut out = Self {
-            folder: Folder::of(steps),
-            ..Self::default()
-        };
+        let mut out = Self::default();
         let mut files: HashMap<String, File> = HashMap::new();
         let mut read: HashMap<String, usize> = HashMap::new();
         let mut commands: HashMap<String, Command> = HashMap::new();
@@ -106,18 +104,13 @@ impl Artefacts {
         out.commits.dedup();
         out.files = newest_last(files.into_values(), |file| file.last);
         read.retain(|path, _| !out.files.iter().any(|file| file.path == *path));
-        out.read = newest_last(read.into_iter(), |(_, last)| *last)
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect();
+        let newest = newest_last(read.into_iter(), |(_, last)| *last);
+        let newest = newest.into_iter().rev().take(READ);
+        out.read = newest.map(|(path, _)| path).collect();
+        let changed = out.files.iter().map(|file| &*file.path);
+        out.folder = Folder::of(changed.chain(out.read.iter().map(String::as_str)));
         out.commands = newest_last(commands.into_values(), |command| command.last);
         out
-    }
-
-    /// Errors that nothing ended, the newest first.
-    pub fn open_troubles(&self) -> impl Iterator<Item = &Trouble> {
-        let newest = self.troubles.iter().rev();
-        newest.filter(|it| it.ended.is_none())
     }
 
     /// Notes an error, or the end of one.
@@ -173,8 +166,8 @@ impl File {
         }
     }
 
-    /// `src/a.rs: written (120 lines), then changed once: load, Row`, with the path below `folder`.
-    pub fn state(&self, folder: &Folder) -> String {
+    /// `src/a.rs: written (120 lines), then changed once: load, Row`, with this path.
+    pub fn state(&self, path: &str) -> String {
         /// The most names.
         const NAMES: usize = 6;
         let times = match self.changes {
@@ -198,7 +191,7 @@ impl File {
         if let Some(failure) = &self.failure {
             state = format!("{state}; the last change failed: {failure}");
         }
-        format!("{}: {state}", folder.short(&self.path))
+        format!("{path}: {state}")
     }
 }
 
@@ -210,16 +203,21 @@ impl Command {
         self.told = step.telling_line().map(clipped);
     }
 
-    /// `` `make test` (3 runs) failed: LINE ``.
-    pub fn state(&self) -> String {
+    /// `` `make test` (3 runs) failed ``.
+    pub fn outcome(&self) -> String {
         let runs = match self.runs {
             1 => String::new(),
             many => format!(" ({many} runs)"),
         };
         // A command that did not fail need not have gone well: a pipe hides its exit code.
         let outcome = if self.failed { " failed" } else { "" };
+        format!("`{}`{runs}{outcome}", self.line)
+    }
+
+    /// `` `make test` (3 runs) failed: LINE ``.
+    pub fn state(&self) -> String {
         let told = self.told.as_deref().unwrap_or("no output");
-        format!("`{}`{runs}{outcome}: {told}", self.line)
+        format!("{}: {told}", self.outcome())
     }
 }
 

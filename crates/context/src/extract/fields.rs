@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use super::artefacts::Artefacts;
+use super::folder::Folder;
 use super::recent;
 use super::source::{Origin, Piece};
 use super::steps::Step;
@@ -67,8 +68,8 @@ pub(super) fn fill(
     goal(&mut page, known, share(0.08));
     tasks_of(&mut page, known, share(0.2));
     files(&mut page, &done, share(0.22));
-    errors(&mut page, &done, share(0.1));
     commands(&mut page, &done, share(0.14));
+    errors(&mut page, &done, share(0.1));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
     told
@@ -82,11 +83,15 @@ pub(super) fn fill_done(
     counter: &dyn TokenCounter,
 ) {
     let mut page = Page::new(summary, budget, counter);
-    let done = Artefacts::of(known.steps);
+    // Beside a model's own summary, its relative paths need not be in that folder.
+    let done = Artefacts {
+        folder: Folder::default(),
+        ..Artefacts::of(known.steps)
+    };
     tasks_of(&mut page, known, budget.scaled(0.3));
     files(&mut page, &done, budget.scaled(0.35));
-    errors(&mut page, &done, budget.scaled(0.25));
     commands(&mut page, &done, budget.scaled(0.25));
+    errors(&mut page, &done, budget.scaled(0.25));
 }
 
 /// Entries being written, with what is left of the budget.
@@ -107,10 +112,20 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Returns true if there is room for all of these entries in `room`.
+    fn fits(&self, entries: &[&str], room: Tokens) -> bool {
+        let costs = entries.iter().map(|entry| self.cost(entry));
+        costs.sum::<Tokens>() <= self.left.min(room)
+    }
+
+    fn cost(&self, entry: &str) -> Tokens {
+        self.counter.count(entry) + Tokens::new(2)
+    }
+
     /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
     /// stands there.
     fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
-        let cost = self.counter.count(entry) + Tokens::new(2);
+        let cost = self.cost(entry);
         if cost > self.left || cost > *room {
             return false;
         }
@@ -238,49 +253,54 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         page.add(Field::Done, &format!("commit {commit}"), &mut room);
     }
     room += budget.scaled(0.6);
-    if let Some(line) = done.folder.line() {
-        page.add(Field::Done, &line, &mut room);
-    }
+    let folder = &done.folder;
+    // Its line stands in front of the first file that leaves it out, or not at all.
+    let mut is_told = false;
     for file in done.files.iter().rev() {
-        if !page.add(Field::Done, &file.state(&done.folder), &mut room) {
+        let whole = file.state(&file.path);
+        let is_added = match folder.inside(&file.path).map(|path| file.state(path)) {
+            Some(short) if is_told => page.add(Field::Done, &short, &mut room),
+            Some(short) if page.fits(&[&folder.line(), &short], room) => {
+                is_told = true;
+                page.add(Field::Done, &folder.line(), &mut room);
+                page.add(Field::Done, &short, &mut room)
+            }
+            _ => page.add(Field::Done, &whole, &mut room),
+        };
+        if !is_added {
             break;
         }
     }
-    let read = done.read.iter().rev().take(8);
-    let read: Vec<&str> = read.map(|path| done.folder.short(path)).collect();
+    let short = |path: &'_ String| match folder.inside(path) {
+        Some(inside) if is_told => inside.to_owned(),
+        _ => path.clone(),
+    };
+    let read: Vec<String> = done.read.iter().map(short).collect();
     if !read.is_empty() {
-        page.add(
-            Field::Done,
-            &format!("read: {}", read.join(", ")),
-            &mut room,
-        );
+        let entry = format!("read: {}", read.join(", "));
+        page.add(Field::Done, &entry, &mut room);
     }
 }
 
 /// Commands with their last outcome: those that failed last or ran often, then the newest.
 fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
-    // Its entry under errors says more.
-    let ended_badly: HashSet<&str> = done
-        .open_troubles()
-        .filter(|it| page.said.contains(&it.state()))
-        .map(|it| &*it.at)
-        .collect();
     let telling = |command: &&super::artefacts::Command| command.failed || command.runs > 2;
-    let newest = || {
-        let newest = done.commands.iter().rev();
-        newest.filter(|command| !ended_badly.contains(&*command.line))
-    };
+    let newest = || done.commands.iter().rev();
     for command in newest().filter(telling).take(6).chain(newest().take(8)) {
-        page.add(Field::Done, &command.state(), &mut room);
+        // A failure that is left out would read as if all were well.
+        if !page.add(Field::Done, &command.state(), &mut room) && command.failed {
+            page.add(Field::Done, &command.outcome(), &mut room);
+        }
     }
 }
 
 /// Errors: those that are still open, then those that ended.
 fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
-    let ended = done.troubles.iter().rev().filter(|it| it.ended.is_some());
-    for trouble in done.open_troubles().take(5).chain(ended.take(5)) {
+    let newest = || done.troubles.iter().rev();
+    let open = newest().filter(|it| it.ended.is_none()).take(5);
+    for trouble in open.chain(newest().filter(|it| it.ended.is_some()).take(5)) {
         page.add(Field::Errors, &trouble.state(), &mut room);
     }
 }

@@ -34,6 +34,8 @@ const CHANGES: [&str; 10] = [
     "new_str",
     "insert_text",
 ];
+/// The tags around a refusal of Claude Code itself.
+const REFUSAL: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
 /// Names under which tools take a command line.
 const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 /// Phrases with which tools report that a command failed.
@@ -251,19 +253,15 @@ impl Step<'_> {
     pub fn telling_line(&self) -> Option<&str> {
         let result = self.result?;
         let lines = || {
-            let lines = result.text.lines().map(str::trim);
+            let lines = result.text.lines().map(bare);
             lines.filter(|line| line.chars().filter(|it| it.is_alphanumeric()).count() >= 4)
         };
         if !self.failed() {
             return lines().next_back();
         }
-        // Claude Code's tags around its own refusals.
-        let lines = || {
-            lines().map(|line| {
-                let inside = line.strip_prefix("<tool_use_error>").unwrap_or(line);
-                inside.strip_suffix("</tool_use_error>").unwrap_or(inside)
-            })
-        };
+        if result.text.trim_start().starts_with(REFUSAL.0) {
+            return lines().next();
+        }
         let names_error = |line: &&str| {
             let lower = line.to_lowercase();
             [
@@ -419,6 +417,13 @@ fn ends_failed(text: &str) -> bool {
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     let word = last.and_then(|line| line.split_whitespace().next());
     word.is_some_and(|word| matches!(word.trim_end_matches(':'), "FAIL" | "FAILED" | "FAILURE"))
+}
+
+/// A line without the tags around a refusal, which tell nothing.
+fn bare(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.strip_prefix(REFUSAL.0).unwrap_or(line);
+    line.strip_suffix(REFUSAL.1).unwrap_or(line).trim()
 }
 
 /// Returns true if a line says no more than that a command failed, such as `Exit code 1`.

@@ -107,9 +107,10 @@ fn every_field_tells_the_state_of_the_work() {
     check(Field::Tasks, "open: run all tests");
     check(Field::Done, "read: src/import/rows.rs");
     check(
-        Field::Errors,
-        "import_keeps_order failed at row 812 (turn 4; not seen to work since)",
+        Field::Done,
+        "import_keeps_order` failed: error: test import_keeps_order failed at row 812",
     );
+    check(Field::Errors, "(turn 4; not seen to work since)");
     check(
         Field::Task,
         "assistant: Next I will sort the batches by their offset.",
@@ -182,22 +183,22 @@ fn the_folder_of_the_files_is_named_once() {
     };
     assert_eq!(
         done(&[
-            "/home/a/project/src/x.rs",
-            "/home/a/project/src/z.rs",
-            "/home/a/project/docs/y.md",
+            "/home/a/work/project/src/x.rs",
+            "/home/a/work/project/src/z.rs",
+            "/home/a/work/project/docs/y.md",
             "/home/a/notes.md"
         ]),
         [
-            "files are below /home/a/project",
             "/home/a/notes.md: changed once",
+            "files with relative paths are in /home/a/work/project",
             "docs/y.md: changed once",
             "src/z.rs: changed once",
             "src/x.rs: changed once"
         ]
     );
     assert_eq!(
-        done(&["/home/a/project/x.rs"]),
-        ["/home/a/project/x.rs: changed once"]
+        done(&["/home/a/work/project/x.rs"]),
+        ["/home/a/work/project/x.rs: changed once"]
     );
     assert_eq!(
         done(&["src/x.rs", "src/y.rs"]),
@@ -206,32 +207,79 @@ fn the_folder_of_the_files_is_named_once() {
 }
 
 #[test]
-fn a_failure_is_told_once() {
-    let turns = placed([
-        call("Bash", r#"{"command":"make test"}"#),
-        result("error: undefined: load_rows", Outcome::Failed),
-        call("Bash", r#"{"command":"make lint"}"#),
-        result("no findings at all", Outcome::Succeeded),
-        call(
-            "Edit",
-            r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#,
-        ),
-        result(
-            "<tool_use_error>String to replace not found in file.</tool_use_error>",
-            Outcome::Failed,
-        ),
-    ]);
-    let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
+fn no_folder_is_left_out_where_a_path_would_be_ambiguous() {
+    let done = |paths: &[&str], budget| {
+        let summary = extract(&changed(paths), &[], Tokens::new(budget), &Heuristic);
+        summary.entries(Field::Done).to_vec()
+    };
+    // A relative path that a call used, and the same end below a folder.
     assert_eq!(
-        summary.entries(Field::Errors),
+        done(
+            &[
+                "/home/a/project/x.rs",
+                "/home/a/project/y.rs",
+                "/home/a/project/z.rs",
+                "x.rs"
+            ],
+            2_000
+        ),
         [
-            "a.rs: String to replace not found in file. (turn 4; not seen to work since)",
-            "make test: error: undefined: load_rows (turn 0; not seen to work since)"
+            "x.rs: changed once",
+            "/home/a/project/z.rs: changed once",
+            "/home/a/project/y.rs: changed once",
+            "/home/a/project/x.rs: changed once"
         ]
     );
-    let done = summary.entries(Field::Done).join("\n");
-    assert!(done.contains("`make lint`: no findings at all"), "{done}");
-    assert!(!done.contains("make test"), "{done}");
+    // A rest that would be absolute.
+    let odd = [
+        "/home/a/project/x.rs",
+        "/home/a/project/y.rs",
+        "/home/a/project//etc/passwd",
+    ];
+    assert!(done(&odd, 2_000).contains(&"/home/a/project//etc/passwd: changed once".to_owned()));
+    // Short paths save less than the line costs.
+    assert_eq!(
+        done(&["/a/b", "/a/c"], 2_000),
+        ["/a/c: changed once", "/a/b: changed once"]
+    );
+    // The line never stands without a file that it is about.
+    let many = [
+        "/home/a/project/x.rs",
+        "/home/a/project/y.rs",
+        "/home/a/project/z.rs",
+    ];
+    for budget in (100..2_000).step_by(25) {
+        let told = done(&many, budget);
+        let files = told
+            .iter()
+            .filter(|entry| entry.ends_with(".rs: changed once"));
+        let is_there = told.iter().any(|entry| entry.starts_with("files with"));
+        let short = files.filter(|entry| !entry.starts_with('/')).count();
+        assert_eq!(is_there, short > 0, "{budget}: {told:?}");
+    }
+}
+
+#[test]
+fn a_refusal_is_told_by_its_first_line() {
+    let refused = |text: &str| {
+        let turns = placed([
+            call(
+                "Edit",
+                r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#,
+            ),
+            result(text, Outcome::Failed),
+        ]);
+        let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
+        summary.entries(Field::Errors).join("\n")
+    };
+    let end = "(turn 0; not seen to work since)";
+    for text in [
+        "<tool_use_error>Found 2 matches of it.\nString: fn a() {\n    x();\n}</tool_use_error>",
+        "<tool_use_error>\nFound 2 matches of it.\n</tool_use_error>",
+        "<tool_use_error>Found 2 matches of it.</tool_use_error>",
+    ] {
+        assert_eq!(refused(text), format!("a.rs: Found 2 matches of it. {end}"));
+    }
 }
 
 #[test]

@@ -11,7 +11,6 @@ use crate::extract::Shown;
 use crate::extract::artefacts::Artefacts;
 use crate::extract::census::Census;
 use crate::extract::fields::{self, Known, clip};
-use crate::extract::folder::Folder;
 use crate::extract::tasks::{State, tasks};
 use crate::identifiers;
 use crate::quality::is_unspaced;
@@ -168,10 +167,12 @@ fn changes(known: &Known<'_>, shown: &Shown<'_>) -> Vec<(Kind, usize, String)> {
     let files = done.files.iter().rev();
     let files = files
         .filter(|file| {
-            let names = [&*file.path, done.folder.short(&file.path)];
-            !names.iter().any(|name| shown.identifiers.contains(*name))
+            let is_shown = |path: &str| shown.identifiers.contains(path);
+            let inside = done.folder.inside(&file.path);
+            let is_short = inside.is_some_and(is_shown) && is_shown(done.folder.path());
+            !is_shown(&file.path) && !is_short
         })
-        .map(|file| (turn(file.last), file.state(&Folder::default())));
+        .map(|file| (turn(file.last), file.state(&file.path)));
     let commands = done.commands.iter().rev();
     // One that failed is told as a failed attempt.
     let commands = commands.filter(|command| !command.failed);
