@@ -80,6 +80,8 @@ impl Artefacts {
                         path.clone_into(&mut file.path);
                         file.take(&action, step, number);
                     }
+                    // A search of the whole folder reads no file.
+                    Action::Read(path) if path.trim_start_matches(['.', '/']).is_empty() => {}
                     Action::Read(path) => {
                         read.insert(path.clone(), number);
                     }

@@ -125,15 +125,17 @@ impl<'a> Page<'a> {
     /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
     /// stands there.
     fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
+        if self.said.contains(entry) {
+            return true;
+        }
         let cost = self.cost(entry);
         if cost > self.left || cost > *room {
             return false;
         }
-        if self.said.insert(entry.to_owned()) {
-            self.left = self.left.saturating_sub(cost);
-            *room = room.saturating_sub(cost);
-            self.summary.push(field, entry);
-        }
+        self.said.insert(entry.to_owned());
+        self.left = self.left.saturating_sub(cost);
+        *room = room.saturating_sub(cost);
+        self.summary.push(field, entry);
         true
     }
 

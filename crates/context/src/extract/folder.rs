@@ -17,7 +17,7 @@ impl Folder {
     pub fn of<'p>(paths: impl Iterator<Item = &'p str>) -> Self {
         let mut files: HashMap<&str, usize> = HashMap::new();
         for path in paths {
-            if !path.starts_with(['/', '~']) {
+            if !path.starts_with('/') && !path.starts_with("~/") {
                 return Self::default();
             }
             let whole = path.get(..path.len().min(LONGEST)).unwrap_or_default();

@@ -260,6 +260,32 @@ fn no_folder_is_left_out_where_a_path_would_be_ambiguous() {
 }
 
 #[test]
+fn a_failure_is_told_once() {
+    let long = "error: the type of this expression cannot be known here ".repeat(3);
+    let ran = |command: &str, text: &str, outcome| {
+        [
+            call("Bash", &format!(r#"{{"command":"{command}"}}"#)),
+            result(text, outcome),
+        ]
+    };
+    let turns = placed(
+        [
+            ran("make test", &long, Outcome::Failed),
+            ran("make lint", "no findings at all", Outcome::Succeeded),
+            ran("make docs", "12 pages written", Outcome::Succeeded),
+        ]
+        .into_iter()
+        .flatten(),
+    );
+    for budget in (100..4_000).step_by(25) {
+        let summary = extract(&turns, &[], Tokens::new(budget), &Heuristic);
+        let done = summary.entries(Field::Done);
+        let told = done.iter().filter(|entry| entry.contains("make test"));
+        assert!(told.count() <= 1, "{budget}: {done:?}");
+    }
+}
+
+#[test]
 fn a_refusal_is_told_by_its_first_line() {
     let refused = |text: &str| {
         let turns = placed([
