@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The longest path that is looked at, in bytes.
 const LONGEST: usize = 1_024;
-/// What the line of a folder costs beside the folder, in bytes.
+/// The size of the line without the folder, in bytes.
 const LINE: usize = 32;
 
 /// An absolute path that ends with `/`; empty where no folder is worth its line.
