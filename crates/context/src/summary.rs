@@ -88,7 +88,7 @@ impl Field {
     }
 
     /// The field that a heading line names, whatever its level, emphasis and case.
-    fn of_line(line: &str) -> Option<Self> {
+    pub(crate) fn of_line(line: &str) -> Option<Self> {
         let heading = line.trim_start().strip_prefix('#')?;
         let plain = heading.trim_matches(|edge: char| !edge.is_alphanumeric());
         Self::ALL

@@ -289,10 +289,15 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
     let telling = |command: &&super::artefacts::Command| command.failed || command.runs > 2;
     let newest = || done.commands.iter().rev();
+    let mut is_complete = true;
     for command in newest().filter(telling).take(6).chain(newest().take(8)) {
-        // A failure that is left out would read as if all were well.
-        if !page.add(Field::Done, &command.state(), &mut room) && command.failed {
-            page.add(Field::Done, &command.outcome(), &mut room);
+        // Successes beside a failure that is left out would read as if all were well.
+        if !is_complete && !command.failed {
+            continue;
+        }
+        let is_added = page.add(Field::Done, &command.state(), &mut room);
+        if command.failed && !is_added {
+            is_complete &= page.add(Field::Done, &command.outcome(), &mut room);
         }
     }
 }

@@ -1,11 +1,16 @@
 //! The folder in which the agent works. A summary names it once and leaves it out of the paths of files.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use crate::summary::Field;
 
 /// The longest path that is looked at, in bytes.
 const LONGEST: usize = 1_024;
 /// The size of the line without the folder, in bytes.
 const LINE: usize = 32;
+/// The beginning of the line that names the folder.
+const NAMES: &str = "files with relative paths are in ";
 
 /// An absolute path that ends with `/`; empty where no folder is worth its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +44,7 @@ impl Folder {
 
     /// The line that names the folder.
     pub fn line(&self) -> String {
-        format!("files with relative paths are in {}", self.path())
+        format!("{NAMES}{}", self.path())
     }
 
     /// The path without the folder; none of a file that lies elsewhere.
@@ -47,4 +52,37 @@ impl Folder {
         let inside = path.strip_prefix(&self.0).filter(|_| !self.0.is_empty());
         inside.filter(|inside| !inside.is_empty() && !inside.starts_with('/'))
     }
+}
+
+/// An earlier summary, in which every file has its whole path: what is quoted from it stands without the folder's
+/// line.
+pub(super) fn in_full(summary: &str) -> Cow<'_, str> {
+    let mut lines = summary.lines().filter_map(|line| line.strip_prefix("- "));
+    let Some(folder) = lines.find_map(|line| line.strip_prefix(NAMES)) else {
+        return Cow::Borrowed(summary);
+    };
+    let whole = |path: &str| match path.starts_with('/') || path.starts_with("~/") {
+        true => path.to_owned(),
+        false => format!("{folder}/{path}"),
+    };
+    let mut out = String::with_capacity(summary.len());
+    let mut is_done = false;
+    for line in summary.split_inclusive('\n') {
+        if let Some(field) = Field::of_line(line) {
+            is_done = field == Field::Done;
+        }
+        let told = line.strip_prefix("- ").filter(|_| is_done);
+        match told.and_then(|told| told.split_once(": ")) {
+            _ if told.is_some_and(|told| told.starts_with(NAMES)) => {}
+            Some(("read", paths)) => {
+                let paths: Vec<String> = paths.split(", ").map(whole).collect();
+                out.extend(["- read: ", &paths.join(", ")]);
+            }
+            Some((path, state)) if !path.starts_with('`') && !path.starts_with("commit ") => {
+                out.extend(["- ", &whole(path), ": ", state]);
+            }
+            _ => out.push_str(line),
+        }
+    }
+    Cow::Owned(out)
 }

@@ -7,7 +7,7 @@
 //! 1. The user's own words come first, verbatim ([`crate::user_words`]).
 //! 2. A fifth of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
 //!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
-//! 3. The last steps stand at the end, a line a step ("Where the work stands"): three fifths of a small summary, an
+//! 3. The last steps stand at the end, a line a step ("Where the work stands"): two thirds of a small summary, an
 //!    eighth of a large one.
 //! 4. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation, behind the
 //!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and

@@ -25,7 +25,7 @@ const REQUEST: usize = 80;
 
 /// The share of a summary that the last steps have where it is small and where it is large. In a small one little
 /// else tells how to go on; a large one has room for what is needed later.
-const SHARES: (f64, f64) = (0.6, 0.12);
+const SHARES: (f64, f64) = (0.65, 0.12);
 /// The sizes of a small and of a large summary, in tokens.
 const SIZES: (f64, f64) = (2_000.0, 4_000.0);
 /// The most tokens that the last steps may have.

@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::folder;
 use super::steps::{self, Step};
 use crate::identifiers;
+use crate::summary::is_summary;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
 
 /// The writer of a piece, and the way it was written.
@@ -95,7 +97,11 @@ fn piece<'a>(
                 Role::Tool => Origin::Result,
                 _ => Origin::Other,
             };
-            (origin, Cow::Borrowed(text.as_str()))
+            let text = match is_summary(text) {
+                true => folder::in_full(text.as_str()),
+                false => Cow::Borrowed(text.as_str()),
+            };
+            (origin, text)
         }
         Part::Thinking(text) => (Origin::Thinking, Cow::Borrowed(text.as_str())),
         Part::Call(call) => {
@@ -109,7 +115,7 @@ fn piece<'a>(
                 Outcome::Succeeded => Origin::Result,
                 Outcome::Failed => Origin::Failure,
             };
-            (origin, without_gutter(&result.text))
+            (origin, without_gutter(steps::bare(&result.text)))
         }
         Part::Attachment(_) | Part::Opaque(_) => return None,
     };

@@ -419,11 +419,11 @@ fn ends_failed(text: &str) -> bool {
     word.is_some_and(|word| matches!(word.trim_end_matches(':'), "FAIL" | "FAILED" | "FAILURE"))
 }
 
-/// A line without the tags around a refusal, which tell nothing.
-fn bare(line: &str) -> &str {
-    let line = line.trim();
-    let line = line.strip_prefix(REFUSAL.0).unwrap_or(line);
-    line.strip_suffix(REFUSAL.1).unwrap_or(line).trim()
+/// A line or a whole result without the tags around a refusal, which tell nothing.
+pub(super) fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.strip_prefix(REFUSAL.0).unwrap_or(text);
+    text.strip_suffix(REFUSAL.1).unwrap_or(text).trim()
 }
 
 /// Returns true if a line says no more than that a command failed, such as `Exit code 1`.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::census::Census;
-use super::{Extractive, extract, ledger, source};
+use super::{Extractive, extract, folder, ledger, source};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::identifiers;
 use crate::projector::Summarizer;
@@ -260,6 +260,23 @@ fn no_folder_is_left_out_where_a_path_would_be_ambiguous() {
 }
 
 #[test]
+fn an_earlier_summary_is_quoted_with_whole_paths() {
+    let turns = changed(&[
+        "/home/a/work/project/src/loader.rs",
+        "/home/a/work/project/src/parser.rs",
+        "/home/a/work/project/docs/writer.md",
+    ]);
+    let text = extract(&turns, &[], Tokens::new(2_000), &Heuristic).render();
+    assert!(text.contains("- src/loader.rs: changed once\n"), "{text}");
+    let whole = folder::in_full(&text);
+    let path = "- /home/a/work/project/src/loader.rs: changed once\n";
+    assert!(whole.contains(path), "{whole}");
+    assert!(!whole.contains("files with relative paths"), "{whole}");
+    let plain = "## What was done\n- src/a.rs: changed once\n";
+    assert_eq!(folder::in_full(plain), plain);
+}
+
+#[test]
 fn a_failure_is_told_once() {
     let long = "error: the type of this expression cannot be known here ".repeat(3);
     let ran = |command: &str, text: &str, outcome| {
@@ -281,7 +298,10 @@ fn a_failure_is_told_once() {
         let summary = extract(&turns, &[], Tokens::new(budget), &Heuristic);
         let done = summary.entries(Field::Done);
         let told = done.iter().filter(|entry| entry.contains("make test"));
-        assert!(told.count() <= 1, "{budget}: {done:?}");
+        let told = told.count();
+        assert!(told <= 1, "{budget}: {done:?}");
+        // No success stands there without the failure.
+        assert!(told == 1 || done.is_empty(), "{budget}: {done:?}");
     }
 }
 
@@ -299,6 +319,17 @@ fn a_refusal_is_told_by_its_first_line() {
         summary.entries(Field::Errors).join("\n")
     };
     let end = "(turn 0; not seen to work since)";
+    let tagged = "<tool_use_error>The file src/table_cells.rs has changed since it was read.</tool_use_error>";
+    let turns = placed([
+        call("Bash", r#"{"command":"x"}"#),
+        result(tagged, Outcome::Failed),
+    ]);
+    let pieces = source::pieces(&turns);
+    let told = pieces.last().map(|piece| &*piece.text);
+    assert_eq!(
+        told,
+        Some("The file src/table_cells.rs has changed since it was read.")
+    );
     for text in [
         "<tool_use_error>Found 2 matches of it.\nString: fn a() {\n    x();\n}</tool_use_error>",
         "<tool_use_error>\nFound 2 matches of it.\n</tool_use_error>",
