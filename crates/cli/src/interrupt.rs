@@ -2,22 +2,28 @@
 
 use std::time::Duration;
 
-/// Waits for Ctrl-C, or for the SIGTERM that a service manager sends.
-pub async fn interrupted() {
-    let interrupt = tokio::signal::ctrl_c();
+/// Waits for Ctrl-C, or for the SIGTERM that a service manager sends. From the call on, neither ends the process.
+pub fn interrupted() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut end) = signal(SignalKind::terminate()) {
+        let signals = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        );
+        async move {
+            // Without a handler, the signal ends the process while this waits.
+            let (Ok(mut interrupt), Ok(mut end)) = signals else {
+                return std::future::pending().await;
+            };
             tokio::select! {
-                _ = interrupt => {}
+                _ = interrupt.recv() => {}
                 _ = end.recv() => {}
             }
-            return;
         }
     }
-    // Without a handler, the signal ends the process while this waits.
-    let _ = interrupt.await;
+    #[cfg(not(unix))]
+    key()
 }
 
 /// Waits for Ctrl-C.

@@ -137,8 +137,9 @@ pub fn run(
         if args.stay {
             console.flush()?;
             let url = servers.url();
+            let interrupt = interrupted();
             console.note(format!("Dashboard: {url}/ebbtide/ (press Ctrl-C to stop)"));
-            interrupted().await;
+            interrupt.await;
         }
         servers.shutdown().await;
         Ok(Exit::Success)

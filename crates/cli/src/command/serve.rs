@@ -59,9 +59,11 @@ pub fn run(
     logs::start(args.log, environment);
     runtime()?.block_on(async {
         let (running, _claim) = start(&effective, console).await?;
+        // Who reads the address may end this at once.
+        let interrupt = interrupted();
         console.lines(introduction(&running, &effective))?;
         console.flush()?;
-        interrupted().await;
+        interrupt.await;
         console.note("Shutting down. Press Ctrl-C again to stop immediately.");
         tokio::select! {
             () = running.shutdown() => Ok(Exit::Success),
