@@ -319,6 +319,7 @@ impl Conversation {
                 Mode::Observe => Happened::WouldSwap(*before, *after),
             },
             Telemetry::TakenBack { before, after } => Happened::TakenBack(*before, *after),
+            Telemetry::NotShown(after) => Happened::NotShown(*after),
             Telemetry::Branched => Happened::WentBack,
             Telemetry::Overflowed => Happened::Overflowed,
             Telemetry::StrategyFailed(failure) => {

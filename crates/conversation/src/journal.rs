@@ -57,6 +57,8 @@ pub enum Happened {
     WouldSwap(Tokens, Tokens),
     /// A swap was taken back.
     TakenBack(Tokens, Tokens),
+    /// A larger summary that was ordered is not shown: with it, the view would have so many tokens.
+    NotShown(Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
     /// The agent showed that it missed something that a swap took out of sight.
@@ -138,6 +140,10 @@ impl fmt::Display for Happened {
             Self::TakenBack(before, after) => write!(
                 f,
                 "a swap was taken back: {before} tokens before, {after} after"
+            ),
+            Self::NotShown(tokens) => write!(
+                f,
+                "the larger summary is not shown: the conversation has grown, and with it would have {tokens} tokens"
             ),
             Self::CrowdedOut(texts, tokens) => write!(
                 f,

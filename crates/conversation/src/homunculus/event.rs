@@ -300,6 +300,8 @@ pub enum Telemetry {
         /// Tokens of the view after.
         after: Tokens,
     },
+    /// A larger summary that was ordered is not shown: with it, the view would have so many tokens.
+    NotShown(Tokens),
     /// A preparation failed, the n-th in a row.
     PreparationFailed(u32),
     /// A result came for a preparation that is not awaited any more.

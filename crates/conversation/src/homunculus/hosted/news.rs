@@ -52,6 +52,7 @@ impl News {
             | Telemetry::LateResult(_)
             | Telemetry::Branched
             | Telemetry::TakenBack { .. }
+            | Telemetry::NotShown(_)
             | Telemetry::Commanded(..)
             | Telemetry::CameToNothing(_)
             | Telemetry::NotPinned(_)

@@ -16,6 +16,8 @@ use crate::homunculus::strategy::{Command, Moment};
 const LARGER: f64 = 2.0;
 /// The least size that is worth it.
 const LEAST: f64 = 1.25;
+/// The share of the room up to the hard threshold that the view with it may take.
+const FILLED: f64 = 0.95;
 
 impl Machine {
     /// Carries out a command or refuses it, and acknowledges it. The answer is the hold, where one
@@ -103,7 +105,8 @@ impl Machine {
         }
         let (shown, limits) = (self.shown, &self.limits);
         let beside = self.size(&shown, path).saturating_sub(shown.summary);
-        let room = limits.hard_tokens().saturating_sub(beside);
+        // The conversation grows before the summary is shown.
+        let room = limits.hard_tokens().scaled(FILLED).saturating_sub(beside);
         let budget = shown.summary.scaled(LARGER).min(room);
         if shown.mark.is_none() || budget < shown.summary.scaled(LEAST) {
             let whole = self.gauge.size(&Extent::default(), path).all();
@@ -124,7 +127,11 @@ impl Machine {
         let old = self.shown;
         let shown = old.swapped(ready.point.cut, ready.mark, ready.tokens);
         let (before, after) = (self.size(&old, path), self.size(&shown, path));
-        if ready.point.cut != old.from || after >= self.limits.hard_tokens() {
+        if ready.point.cut != old.from {
+            return;
+        }
+        if after >= self.limits.hard_tokens() {
+            actions.push(Action::Telemetry(Telemetry::NotShown(after)));
             return;
         }
         self.undone = Some(Box::new((old, self.edges)));

@@ -550,6 +550,13 @@ fn a_swap_that_was_taken_back_stays_so_until_the_hard_threshold() {
     );
     let actions = tell(&mut driver, 12, false);
     assert!(actions.contains(&Action::Show(swapped)));
+    // One that does not fit any more once it is there is not shown, and that is told.
+    let order = ordered(&tell(&mut driver, 12, true)).unwrap();
+    driver.finish(order.job, 7_000);
+    let actions = driver.request(12);
+    let is_told = |it: &Action| matches!(it, Action::Telemetry(Telemetry::NotShown(_)));
+    assert!(actions.iter().any(is_told), "{actions:?}");
+    assert_eq!(sent(&actions), Some(swapped));
 }
 
 /// A strategy that never orders anything.
