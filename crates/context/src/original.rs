@@ -13,7 +13,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::turn::{Part, Turn};
 
 /// A handle's target.
@@ -107,6 +107,10 @@ impl Coded for OriginalError {
             Self::Nothing { .. } => NOTHING_THERE,
             Self::NotASection(_) => NOT_A_SECTION,
         }
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
     }
 }
 

@@ -262,7 +262,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::EMPTY,
         meaning: "a pin without a text",
-        remedy: "Write the text after `#pin`.",
+        remedy: "Give the pin a text, as in `#pin Never touch /srv`.",
     },
     CodeEntry {
         code: PinError::TOO_LARGE,

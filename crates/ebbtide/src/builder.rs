@@ -144,13 +144,28 @@ impl Builder {
     /// Opens the engine.
     ///
     /// # Errors
-    /// [`EngineError::Store`] where the store fails.
+    /// [`EngineError::Setting`] for a window of no tokens or a patience below zero, and [`EngineError::NoStore`]
+    /// where the store fails.
     pub fn open(self) -> Result<Engine, EngineError> {
+        if let Some(Tokens::ZERO) = self.terms.window {
+            return Err(EngineError::Setting {
+                setting: "window",
+                value: "0".to_owned(),
+                range: "1 token or more",
+            });
+        }
+        if self.terms.patience.is_negative() {
+            return Err(EngineError::Setting {
+                setting: "patience",
+                value: format!("{} s", self.terms.patience.as_secs_f64()),
+                range: "0 s or more",
+            });
+        }
         let secret = self.secret;
         let store = self
             .store
             .unwrap_or_else(|| Arc::new(MemoryEngine::new(secret, Limits::default())));
-        let secret = store.secret()?;
+        let secret = store.secret().map_err(EngineError::NoStore)?;
         let directory = Directory::new(Arc::new(self.terms), secret, self.room);
         Ok(Engine { directory, store })
     }

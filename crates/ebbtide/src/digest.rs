@@ -70,13 +70,23 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`EngineError::NotARequest`] where the body is not a request of the client's dialect.
+    /// [`EngineError::NotARequest`] where the body is not a request of the client's dialect, and
+    /// [`EngineError::Setting`] for a share that is not from 0 to 1.
     pub fn digest(
         &self,
         client: &Client,
         body: &[u8],
         keep: Keep,
     ) -> Result<Option<Digest>, EngineError> {
+        if let Keep::AllBut(ratio) = keep
+            && !(0.0..=1.0).contains(&ratio)
+        {
+            return Err(EngineError::Setting {
+                setting: "ratio",
+                value: ratio.to_string(),
+                range: "from 0 to 1",
+            });
+        }
         let (turns, model, name) = self.turns(client, body)?;
         let Some(kept) = place(&turns, keep) else {
             return Ok(None);
@@ -124,7 +134,7 @@ fn place(turns: &[Turn], keep: Keep) -> Option<usize> {
     let most = turns.len().checked_sub(1)?;
     let kept = match keep {
         Keep::AllBut(ratio) => {
-            let ratio = CompactionRatio::new(ratio.clamp(0.0, 1.0)).unwrap_or_default();
+            let ratio = CompactionRatio::new(ratio).unwrap_or_default();
             let wanted = ratio.old_of(turns.len()).clamp(1, most.max(1));
             Cuts::of(turns).at_most(wanted, Rule::Steps)?
         }

@@ -19,15 +19,15 @@ context::error_codes! {
     STORE = "E1003", "the engine's store failed",
         "Send your own body for this request; the next one stores everything again.";
     NO_CONVERSATION = "E1004", "the client has no such conversation",
-        "`Engine::conversations` lists them.";
+        "`conversations` lists them; a purged one is gone.";
     NO_SUMMARY = "E1005", "the conversation has no such summary",
-        "`Engine::explain` lists its summaries.";
+        "`explain` lists its summaries.";
     PIN_REFUSED = "E1006", "a text cannot be pinned",
         "Pin less, or remove another pin first.";
     PIN_UNWANTED = "E1007", "the strategy keeps no more pins",
         "Remove another pin first; the strategy's program sets the limit.";
     ORDER_REFUSED = "E1008", "the conversation cannot be compacted now",
-        "Order it again after its next request; `Engine::explain` says how it stands.";
+        "Order it again after its next request; `explain` says how it stands.";
     AT_REST = "E1009", "a conversation that is not in memory was ordered to compact",
         "Order it again after its next request.";
     REJECTED = "E1010", "a summary was turned away, and one made without a model was used instead",
@@ -35,7 +35,11 @@ context::error_codes! {
     BUSY = "E1011", "a conversation with a request or a summary under way cannot be purged",
         "Observe the answer or finish the work, and purge it again.";
     NOT_A_REQUEST = "E1012", "a body is not a request of the client's dialect",
-        "Check the body against the API that `Client::speaking` names.";
+        "Check the body against the API that the client speaks.";
+    NO_STORE = "E1013", "the engine's store cannot be opened",
+        "Name a file that this program may write, or keep everything in memory.";
+    SETTING = "E1014", "a setting of the engine, or of a call, is out of its range",
+        "Use a value in the range, or leave the setting out.";
 }
 
 /// An error of the engine.
@@ -43,7 +47,7 @@ context::error_codes! {
 #[non_exhaustive]
 pub enum EngineError {
     /// The text of a strategy does not check.
-    #[error("{0}")]
+    #[error("{}", first_fault(.0).unwrap_or_else(|| .0.to_string()))]
     Strategy(#[from] StrategyError),
     /// No strategy of this name is built in.
     #[error("no strategy `{0}` is built in")]
@@ -51,6 +55,19 @@ pub enum EngineError {
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(#[from] HistoryError),
+    /// A setting is out of its range.
+    #[error("`{setting}` is {value}, which is not {range}")]
+    Setting {
+        /// Its name.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// The values that it may have.
+        range: &'static str,
+    },
+    /// The store cannot be opened.
+    #[error("{0}")]
+    NoStore(HistoryError),
     /// The client has no such conversation.
     #[error("no conversation {0}")]
     NoConversation(ConversationId),
@@ -89,6 +106,8 @@ impl Coded for EngineError {
             Self::Strategy(_) => STRATEGY,
             Self::NoStrategy(_) => NO_STRATEGY,
             Self::Store(_) => STORE,
+            Self::NoStore(_) => NO_STORE,
+            Self::Setting { .. } => SETTING,
             Self::NoConversation(_) => NO_CONVERSATION,
             Self::NoSummary(_) => NO_SUMMARY,
             Self::PinRefused(_) => PIN_REFUSED,
@@ -103,9 +122,34 @@ impl Coded for EngineError {
     }
 
     fn hint(&self) -> Option<String> {
-        match self {
+        // What failed says best what to do.
+        let own = match self {
+            Self::Strategy(StrategyError::Unsound { diagnostics, .. }) => {
+                diagnostics.first().and_then(|first| first.hint.clone())
+            }
+            Self::Strategy(error) => error.hint(),
+            Self::NoStore(error) => error.hint(),
+            Self::PinRefused(error) => error.hint(),
+            Self::OrderRefused(refusal) => refusal.hint(),
+            Self::NotARequest(error) => error.hint(),
             Self::NoOriginal(error) => error.hint(),
-            _ => coded::remedy(CODES, self.code()),
-        }
+            _ => None,
+        };
+        own.or_else(|| coded::remedy(CODES, self.code()))
     }
+}
+
+/// A strategy's first error, with its place.
+fn first_fault(error: &StrategyError) -> Option<String> {
+    let StrategyError::Unsound {
+        name,
+        diagnostics,
+        sources,
+    } = error
+    else {
+        return None;
+    };
+    let first = diagnostics.first()?;
+    let place = sources.locate(first.span).unwrap_or_else(|| name.clone());
+    Some(format!("{place}: {} ({})", first.message, first.code))
 }

@@ -95,17 +95,17 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0618"),
         meaning: "there is no swap to take back, or none was taken back",
-        remedy: "`ebbtide undo` takes back the summary in view; `ebbtide redo` shows it again.",
+        remedy: "`undo` takes back the summary in view; `redo` shows it again.",
     },
     CodeEntry {
         code: ErrorCode::new("E0619"),
         meaning: "the whole conversation does not fit, and there is no room for a larger summary",
-        remedy: "Read what you miss with `ebbtide lost` and `ebbtide expand`, or use a larger window.",
+        remedy: "Read what you miss with `lost` and `expand`, or use a larger window.",
     },
     CodeEntry {
         code: ErrorCode::new("E0620"),
         meaning: "a swap was taken back, and the whole conversation still fits",
-        remedy: "The next swap comes when the window is nearly full; `ebbtide redo` brings the old one back.",
+        remedy: "The next swap comes when the window is nearly full; `redo` brings the old one back.",
     },
 ];
 

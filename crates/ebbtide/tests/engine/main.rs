@@ -17,7 +17,9 @@ mod talk;
 use std::sync::Arc;
 
 use ebbtide::history::Limits;
-use ebbtide::{Coded, Did, EngineError, Mode, Next, Selection, Summaries, Tokens};
+use ebbtide::{
+    Coded, Did, EngineError, Keep, Mode, Next, Selection, SignedDuration, Summaries, Tokens,
+};
 use talk::{Talk, builder, provider, words};
 
 const RECORD: &str = "## Goal\n- mend all parts of the program\n## Decisions, constraints and preferences\nnone\n## Tasks, open and closed\n- in progress: the part that was named last\n## What was done\nnone\n## Where the work stands\n- the part that was named last\n## Key facts\n- the violet parser is the slow one\n## Dead ends\nnone\n## Next steps\n- go on with the next part";
@@ -311,6 +313,47 @@ fn what_cannot_be_read_passes_and_settings_are_checked() {
     assert_eq!(unknown.code().as_str(), "E1002");
     let unsound = builder().strategy_text("mine", "let main = 1").unwrap_err();
     assert_eq!(unsound.code().as_str(), "E1001");
+    // The first fault with its place.
+    assert!(unsound.to_string().starts_with("mine:1:"), "{unsound}");
+    for refused in [
+        builder().window(0).open().err(),
+        builder()
+            .patience(SignedDuration::from_secs(-5))
+            .open()
+            .err(),
+        engine
+            .digest(&engine.client("k"), b"{}", Keep::AllBut(f64::NAN))
+            .err(),
+        engine
+            .digest(&engine.client("k"), b"{}", Keep::AllBut(7.0))
+            .err(),
+    ] {
+        let code = refused.map(|error| error.code().as_str());
+        assert_eq!(code, Some("E1014"));
+    }
+}
+
+/// A person reads the hint beside the error.
+#[test]
+fn a_hint_says_what_to_do_about_what_failed() {
+    let mut talk = Talk::new(builder());
+    let of = talk.say("Mend the parser.").of.unwrap();
+    let (engine, client) = (&talk.engine, &talk.client);
+    let now = ebbtide::Timestamp::UNIX_EPOCH;
+    let hint = |error: EngineError| error.hint().unwrap_or_default();
+    let empty = engine.pin(client, of, " ", now).unwrap_err();
+    assert!(hint(empty).starts_with("Give the pin a text"));
+    let nowhere = engine.original(client, of, ("turn:99", None), 100);
+    assert!(hint(nowhere.unwrap_err()).contains("turns are counted from 1"));
+    let nothing = engine.undo(client, of, now).unwrap_err();
+    assert!(hint(nothing).starts_with("`undo` takes back"));
+    let folder = tempfile::tempdir().unwrap();
+    let unreachable = EngineError::NoStore(
+        history_sqlite::Sqlite::open(folder.path(), Limits::default())
+            .err()
+            .unwrap(),
+    );
+    assert!(hint(unreachable).contains("a file in a folder"));
 }
 
 #[test]
