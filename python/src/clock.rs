@@ -4,6 +4,8 @@ use ebbtide::Timestamp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::error::unknown;
+
 /// The time of a call: the given one, or the clock's.
 pub fn time(seconds: Option<f64>) -> PyResult<Timestamp> {
     let Some(seconds) = seconds else {
@@ -13,6 +15,9 @@ pub fn time(seconds: Option<f64>) -> PyResult<Timestamp> {
         )]
         return Ok(Timestamp::now());
     };
+    if !seconds.is_finite() {
+        return Err(unknown("a time in seconds", &seconds.to_string()));
+    }
     #[expect(
         clippy::cast_possible_truncation,
         reason = "what is out of range is refused"

@@ -10,6 +10,7 @@ use ebbtide::{
     SignedDuration, Summaries, Timestamp, Tokens, ToolResult,
 };
 use history_sqlite::Sqlite;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -140,7 +141,8 @@ impl Engine {
         }
         let engine = py.detach(|| {
             if let Some(path) = store {
-                builder = builder.store(Arc::new(Sqlite::open(&path, Limits::default())?));
+                let store = Sqlite::open(&path, Limits::default());
+                builder = builder.store(Arc::new(store.map_err(EngineError::NoStore)?));
             }
             builder.open()
         });
@@ -441,10 +443,11 @@ impl Engine {
         at: Option<usize>,
         room: Option<u64>,
     ) -> PyResult<Option<Digest>> {
-        let keep = match (keep, at) {
-            (Some(tokens), _) => Keep::Newest(Tokens::new(tokens)),
-            (None, Some(at)) => Keep::From(at),
-            (None, None) => Keep::AllBut(ratio.unwrap_or(0.5)),
+        let keep = match (ratio, keep, at) {
+            (None, Some(tokens), None) => Keep::Newest(Tokens::new(tokens)),
+            (None, None, Some(at)) => Keep::From(at),
+            (ratio, None, None) => Keep::AllBut(ratio.unwrap_or(0.5)),
+            _ => return Err(PyValueError::new_err("give one of ratio, keep and at")),
         };
         let digest = py.detach(|| self.engine.digest(&self.client, body, keep));
         let within = |digest: ebbtide::Digest| match room {

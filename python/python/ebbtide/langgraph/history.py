@@ -94,7 +94,7 @@ class HistoryManager:
         before = self.count(everything)
         if len(said) < 2:
             return Compaction(everything, before=before, after=before, reason="fewer than two messages")
-        cut = self._chat.digest(self._body(said), ratio=ratio, keep=keep)
+        cut = self._chat.digest(self._body(said), ratio=ratio if keep is None else None, keep=keep)
         if cut is None:
             return Compaction(everything, before=before, after=before, reason="no cut leaves both parts whole")
         kept = said[cut.kept_from :]
