@@ -36,7 +36,7 @@ cargo xtask COMMAND
                                 oldest frameworks; needs python3 and access to its registry
   python --write                write the generated pages of docs/python
   dist [--quick]                build the packages of this platform into target/packages; with
-                                --quick the debug build, and no wheel
+                                --quick not optimized, and without the library's wheel
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and
                                 network access

@@ -70,6 +70,19 @@ pub fn maturin(python: &Path, root: &Path, folder: &Path) -> Command {
     maturin
 }
 
+/// Builds the library's wheel into `out`.
+pub fn library(python: &Path, root: &Path, (profile, out): (&str, &Path)) -> anyhow::Result<()> {
+    let folder = root.join("python");
+    // Pins the workspace's versions; cargo adds the packages that only this crate needs.
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("cannot copy Cargo.lock to python/")?;
+    let mut maturin = maturin(python, root, &folder);
+    maturin.args(["--profile", profile, "--out"]).arg(out);
+    // The crate is compiled and linted at once.
+    maturin.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    command::run(maturin)
+}
+
 /// The paths of a run.
 struct Bench {
     root: PathBuf,
@@ -95,19 +108,12 @@ impl Bench {
 
     /// Checks the crate and builds the wheel.
     fn wheel(&self) -> anyhow::Result<PathBuf> {
-        // Pins the workspace's versions; cargo adds the packages that only this crate needs.
-        fs::copy(self.root.join("Cargo.lock"), self.folder.join("Cargo.lock"))
-            .context("cannot copy Cargo.lock to python/")?;
         command::run(cargo("fmt --check", &self.folder))?;
         let wheels = self.root.join("target/python/wheels");
         if wheels.exists() {
             fs::remove_dir_all(&wheels).context("cannot empty target/python/wheels")?;
         }
-        let mut maturin = maturin(&self.newest, &self.root, &self.folder);
-        maturin.args(["--profile", "dev", "--out"]).arg(&wheels);
-        // The crate is compiled and linted at once.
-        maturin.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
-        command::run(maturin)?;
+        library(&self.newest, &self.root, ("dev", &wheels))?;
         let built = fs::read_dir(&wheels)?.filter_map(Result::ok);
         let mut built = built.map(|entry| entry.path());
         let wheel = built.next().context("maturin built no wheel")?;

@@ -49,14 +49,10 @@ struct Bench {
     platform: &'static Platform,
 }
 
-/// Builds and checks the packages. `quick` packs the debug build, without a wheel.
+/// Builds and checks the packages. `quick` optimizes nothing, and leaves out the wheel of the library.
 pub fn run(root: &Path, quick: bool) -> anyhow::Result<()> {
     let mut bench = Bench::new(root)?;
-    if quick {
-        bench.program = command::ebbtide(root)?;
-    } else {
-        bench.program = wheel::build(&bench)?;
-    }
+    bench.program = wheel::build(&bench, quick)?;
     bench.extras()?;
     archive::build(&bench)?;
     npm::build(&bench)?;
