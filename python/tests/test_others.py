@@ -343,19 +343,44 @@ def program() -> str:
     return found
 
 
+def write_session(path: Path) -> Path:
+    messages = []
+    for number in range(30):
+        messages += [{"role": "user", "content": words(number)}, {"role": "assistant", "content": "Done."}]
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "messages": messages}))
+    return path
+
+
 def test_a_replay_is_a_data_frame(tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    session = tmp_path / "session.json"
-    messages = []
-    for number in range(30):
-        messages += [{"role": "user", "content": words(number)}, {"role": "assistant", "content": "Done."}]
-    session.write_text(json.dumps({"model": "claude-opus-4-5", "messages": messages}))
+    session = write_session(tmp_path / "session.json")
     done = replay.run([session], strategies=("prepared", "truncate"), window=4_000, program=program, progress=True)
     frame = done.frame()
     assert list(frame["strategy"]) == ["prepared", "truncate"] and (frame["compactions"] > 0).all()
     assert frame["dropped"].tolist()[0] == 0 and frame["dropped"].tolist()[1] > 0
     assert done.pressures()["pressure"].max() <= 1.0
     assert len(done.plot_pressure().get_lines()) == 3 and done.plot_loss().patches
-    assert "<table" in done._repr_html_() and "1 of 1 sessions" in capsys.readouterr().err
+    assert "<table" in done._repr_html_() and "1 of 1 paths" in capsys.readouterr().err
+
+
+def test_one_session_and_one_strategy_are_texts(tmp_path: Path, program: str) -> None:
+    session = write_session(tmp_path / "session.json")
+    for one in (session, str(session)):
+        done = replay.run(one, strategies="truncate", program=program)
+        assert list(done.frame()["strategy"]) == ["truncate"]
+
+
+def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path, program: str) -> None:
+    write_session(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text("no session")
+    done = replay.run(tmp_path, program=program)
+    assert len(done.comparisons) == 1 and [Path(one["path"]).name for one in done.skipped] == ["b.json"]
+    with pytest.raises(RuntimeError, match="E0121"):
+        replay.run(tmp_path / "b.json", program=program)
+
+
+def test_a_window_of_nothing_is_an_error(program: str) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        replay.run("session.json", window=0, program=program)

@@ -103,32 +103,32 @@ def _axes() -> Any:
 
 
 def run(
-    sessions: Iterable[str | Path],
+    sessions: str | Path | Iterable[str | Path],
     *,
-    strategies: Sequence[str] = ("prepared",),
+    strategies: str | Sequence[str] = ("prepared",),
     window: int | None = None,
     program: str | None = None,
     progress: bool | None = None,
 ) -> Replays:
-    """Replays sessions: files, or folders to search. A bar shows the progress on a terminal.
+    """Replays sessions: a file, a folder to search, or several of them. A bar shows the progress on a terminal.
 
     `window` is in tokens. `program` is the path of `ebbtide`, otherwise looked for in the path.
     """
+    if window is not None and window < 1:
+        raise ValueError(f"window is {window} tokens; give at least one, or None for the model's own window")
     found = program or shutil.which("ebbtide")
     if found is None:
         raise FileNotFoundError("the program `ebbtide` is missing; `pip install ebbtide-bin` brings it")
-    paths = [str(path) for path in sessions]
+    # A text is a sequence too: of its characters.
+    paths = [str(path) for path in ([sessions] if isinstance(sessions, (str, Path)) else sessions)]
+    names = strategies if isinstance(strategies, str) else ",".join(strategies)
+    options = ["--strategy", names, "--json", *(["--window", str(window)] if window else [])]
     comparisons, skipped = [], []
     shows = sys.stderr.isatty() if progress is None else progress
     for number, path in enumerate(paths):
         if shows:
             _bar(number, len(paths))
-        options = ["--window", str(window)] if window else []
-        command = [found, "replay", path, "--strategy", ",".join(strategies), "--json", *options]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
-        report = json.loads(done.stdout)
+        report = _report([found, "replay", path, *options])
         comparisons += report["comparisons"]
         skipped += report["skipped"]
     if shows:
@@ -136,9 +136,19 @@ def run(
     return Replays(comparisons, skipped)
 
 
+def _report(command: list[str]) -> dict[str, Any]:
+    """The program's report. It also fails where it skipped a file, with a report of the others."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        report: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise RuntimeError(done.stderr.strip()) from None
+    return report
+
+
 def _bar(done: int, total: int) -> None:
     width = 30
     full = width * done // max(total, 1)
     end = "\n" if done == total else ""
-    sys.stderr.write(f"\r[{'#' * full}{'.' * (width - full)}] {done} of {total} sessions{end}")
+    sys.stderr.write(f"\r[{'#' * full}{'.' * (width - full)}] {done} of {total} paths{end}")
     sys.stderr.flush()
