@@ -381,6 +381,16 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path, program: str)
         replay.run(tmp_path / "b.json", program=program)
 
 
+def test_replays_of_nothing_are_an_empty_frame(tmp_path: Path, program: str) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    done, nothing = replay.run(write_session(tmp_path / "a.json"), program=program), replay.run([], program=program)
+    assert list(nothing.frame().columns) == list(done.frame().columns) and nothing.frame().empty
+    assert not nothing.plot_loss().patches and "<table" in nothing._repr_html_()
+    assert len(nothing.plot_pressure().get_lines()) == 1
+
+
 def test_a_window_of_nothing_is_an_error(program: str) -> None:
     with pytest.raises(ValueError, match="at least one"):
         replay.run("session.json", window=0, program=program)

@@ -17,6 +17,12 @@ from typing import Any
 
 __all__ = ["Replays", "run"]
 
+_FATES = ["shown", "summarised", "cleared", "dropped"]
+_COLUMNS = [
+    *("session", "format", "model", "turns", "requests", "strategy", "compactions", "peak_pressure", "overflows"),
+    *("constraints_said", "constraints_kept", *_FATES, "stalls", "stalled_seconds", "cost_usd"),
+]
+
 
 @dataclass(frozen=True)
 class Replays:
@@ -29,7 +35,8 @@ class Replays:
         """Returns a pandas data frame with a row for each session and strategy."""
         import pandas
 
-        return pandas.DataFrame(_row(session, one) for session, one in self._each())
+        rows = [_row(session, one) for session, one in self._each()]
+        return pandas.DataFrame(rows, columns=_COLUMNS)
 
     def pressures(self) -> Any:
         """Returns a pandas data frame with a row for each request: how full the window was."""
@@ -49,20 +56,20 @@ class Replays:
             axes.plot(one["request"], one["pressure"], drawstyle="steps-post", label=f"{session[:12]} {strategy}")
         axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
         axes.set(xlabel="request", ylabel="share of the window", title="Pressure")
-        axes.legend(fontsize="small")
+        _legend(axes)
         return axes
 
     def plot_loss(self, axes: Any = None) -> Any:
         """Draws which share of the turns each strategy no longer shows at the end. Returns the axes."""
         axes = axes or _axes()
-        sums = self.frame().groupby("strategy")[["shown", "summarised", "cleared", "dropped"]].sum()
+        sums = self.frame().groupby("strategy")[_FATES].sum()
         shares = sums.div(sums.sum(axis=1), axis=0)
         left = [0.0] * len(shares)
         for fate in shares.columns:
             axes.barh(list(shares.index), shares[fate], left=left, label=fate)
             left = [before + more for before, more in zip(left, shares[fate])]
         axes.set(xlabel="share of all turns", title="What became of the turns")
-        axes.legend(fontsize="small")
+        _legend(axes)
         return axes
 
     def _each(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -94,6 +101,12 @@ def _row(session: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
         "stalled_seconds": simulated["stalls"]["total_seconds"],
         "cost_usd": simulated["cost_usd"],
     }
+
+
+def _legend(axes: Any) -> None:
+    # matplotlib warns of a legend of nothing.
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize="small")
 
 
 def _axes() -> Any:
