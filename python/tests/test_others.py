@@ -379,6 +379,10 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path, program: str)
     assert len(done.comparisons) == 1 and [Path(one["path"]).name for one in done.skipped] == ["b.json"]
     with pytest.raises(RuntimeError, match="E0121"):
         replay.run(tmp_path / "b.json", program=program)
+    several = replay.run([tmp_path / "missing.json", *sorted(tmp_path.glob("*.json"))], program=program)
+    assert len(several.comparisons) == 1 and [one["code"] for one in several.skipped] == ["E0001", "E0121"]
+    with pytest.raises(RuntimeError, match="E0303"):
+        replay.run([tmp_path, tmp_path], strategies="none", program=program)
 
 
 def test_replays_of_nothing_are_an_empty_frame(tmp_path: Path, program: str) -> None:

@@ -7,6 +7,7 @@ are imported when they are used.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from typing import Any
 
 __all__ = ["Replays", "run"]
 
+# The errors of files and of what stands in them.
+_UNREADABLE = re.compile(r"error\[(E0[01]\d\d)\]: (.*)")
 _FATES = ["shown", "summarised", "cleared", "dropped"]
 _COLUMNS = [
     *("session", "format", "model", "turns", "requests", "strategy", "compactions", "peak_pressure", "overflows"),
@@ -141,22 +144,28 @@ def run(
     for number, path in enumerate(paths):
         if shows:
             _bar(number, len(paths))
-        report = _report([found, "replay", path, *options])
-        comparisons += report["comparisons"]
-        skipped += report["skipped"]
+        report, why = _report([found, "replay", path, *options])
+        unreadable = _UNREADABLE.match(why)
+        if report is not None:
+            comparisons += report["comparisons"]
+            skipped += report["skipped"]
+        elif unreadable and len(paths) > 1:
+            # The program skips such a path among others, too.
+            skipped.append({"path": path, "code": unreadable[1], "message": unreadable[2]})
+        else:
+            raise RuntimeError(why)
     if shows:
         _bar(len(paths), len(paths))
     return Replays(comparisons, skipped)
 
 
-def _report(command: list[str]) -> dict[str, Any]:
-    """The program's report. It also fails where it skipped a file, with a report of the others."""
+def _report(command: list[str]) -> tuple[dict[str, Any] | None, str]:
+    """The program's report, and what it says beside. It also fails where it skipped a file, with a report."""
     done = subprocess.run(command, capture_output=True, text=True)
     try:
-        report: dict[str, Any] = json.loads(done.stdout)
+        return json.loads(done.stdout), done.stderr.strip()
     except ValueError:
-        raise RuntimeError(done.stderr.strip()) from None
-    return report
+        return None, done.stderr.strip()
 
 
 def _bar(done: int, total: int) -> None:
