@@ -402,6 +402,86 @@ async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     assert "violet parser" in HistoryManager(summarizer=writer).compact_messages(said)[0].content
 
 
+def ending_in_two(script: Script, saver: Any, ends: str) -> Any:
+    """A graph whose last step runs two nodes."""
+    ran: list[str] = []
+
+    def many(state: MessagesState) -> str:
+        return END if len(state["messages"]) % 2 == 0 else "chat"
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("chat", lambda state: {"messages": [script.invoke(state["messages"])]})
+    graph.add_node("a", lambda state: ran.append("a"))
+    graph.add_node("b", lambda state: ran.append("b"))
+    graph.add_edge(START, "chat")
+    graph.add_edge("chat", "a")
+    graph.add_edge("chat", "b")
+    for node in ("a", "b") if ends == "branches" else ():
+        graph.add_conditional_edges(node, many, ["chat", END])
+    agent = graph.compile(checkpointer=saver)
+    agent.ran = ran  # type: ignore[attr-defined]
+    return agent
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("ends", ["plain", "branches"])
+def test_a_graph_that_ends_in_parallel_nodes_is_compacted(ends: str, is_async: bool, script: Script) -> None:
+    saver, asked = InMemorySaver(), []
+
+    def writer(system: str, source: str) -> str:
+        asked.append(source)
+        return "## Goal\n- mend all parts\n## Where the work stands\n- at part 5"
+
+    agent = ending_in_two(script, saver, ends)
+    supervisor = CompactingSupervisor(
+        agent, HistoryManager(saver, summarizer=writer), token_limit=1_500, raise_errors=True
+    )
+
+    def done(name: str, *given: Any) -> Any:
+        if is_async:
+            return asyncio.run(getattr(supervisor, f"a{name}")(*given))
+        return getattr(supervisor, name)(*given)
+
+    turns = 12
+    for number in range(turns):
+        done("invoke", {"messages": [HumanMessage(words(number))]}, config())
+        assert agent.get_state(config()).next == ()
+    told = supervisor.explain(config())
+    assert 1 <= len(told) == len(asked) <= turns / 3
+    assert done("compact", config()).summary is not None and agent.get_state(config()).next == ()
+    assert done("undo", config()) and agent.get_state(config()).next == ()
+    assert len(supervisor.explain(config())) == len(told)
+    # No write ran a node.
+    assert len(script.seen) == turns and agent.ran == ["a", "b"] * turns
+
+
+def test_a_summary_that_cannot_be_written_is_not_paid_for_each_turn(script: Script) -> None:
+    asked: list[str] = []
+
+    def writer(system: str, source: str) -> str:
+        asked.append(source)
+        return "## Goal\n- mend all parts\n## Where the work stands\n- at part 5"
+
+    class Full:
+        """An agent whose threads cannot be written from outside."""
+
+        def __init__(self, agent: Any) -> None:
+            self.agent = agent
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.agent, name)
+
+        def update_state(self, *args: Any) -> Any:
+            raise OSError("no space")
+
+    saver = InMemorySaver()
+    agent = Full(chat_agent(script, saver))
+    supervisor = CompactingSupervisor(agent, HistoryManager(saver, summarizer=writer), token_limit=600)
+    for number in range(16):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    assert isinstance(supervisor.last_error, OSError) and 1 < len(asked) <= 8
+
+
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
     supervisor = CompactingSupervisor(create_agent(script, []), HistoryManager(), token_limit=10)
     out = supervisor.invoke({"messages": [HumanMessage(words(1))]})

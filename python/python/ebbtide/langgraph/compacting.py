@@ -9,6 +9,8 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables.config import merge_configs
+from langgraph.constants import END
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from ebbtide.langgraph import threads
@@ -87,7 +89,12 @@ class Compacting:
             if not due:
                 return None, tokens
             made = yield from self._made(config, state)
-            done = yield from self._written(config, state, made)
+            try:
+                done = yield from self._written(config, state, made)
+            except Exception:
+                # No summary is paid for each turn where none can be written.
+                self._futile.put(_key(state.config), tokens)
+                raise
             return done, done.after if done else tokens
         except Exception as error:
             self.last_error = error
@@ -235,10 +242,11 @@ class Compacting:
         messages = None if now.next else merged(_messages(now))
         is_merged = messages is not None
         while messages is not None:
-            own = yield Call("update_state", config, ({"messages": _replacing(messages)},))
+            own = yield from self._update(config, messages)
             # Savers have no compare-and-swap, so a run may have written between the look and the write.
             covered = yield Newest(config, own)
             if covered is None or _id(covered.config) == _id(now.config):
+                yield from self._at_rest(config, own)
                 return messages if is_merged else None
             now = yield Call("get_state", config)
             said = _messages(now)
@@ -254,6 +262,23 @@ class Compacting:
             messages = [*(_messages(covered) if again is None else again), *late]
         return None
 
+    def _update(self, config: Any, messages: list[Any]) -> Steps[Any]:
+        """Writes messages as the node that ran last, or where several did, as one that the run ends with."""
+        values = {"messages": _replacing(messages)}
+        try:
+            return (yield Call("update_state", config, (values,)))
+        except InvalidUpdateError:
+            node = _last_node(self.agent)
+            if node is None:
+                raise
+        return (yield Call("update_state", config, (values, node)))
+
+    def _at_rest(self, config: Any, own: Any) -> Steps[None]:
+        """Ends the thread where a write has named nodes to go on with, as a branch may for other messages."""
+        state = yield Call("get_state", config)
+        if state.next and _id(state.config) == _id(own):
+            yield Call("update_state", config, (None, END))
+
     def _brought_back(self, config: Any, covered: Any, own: Any) -> Steps[None]:
         """Makes a state that a write has covered the newest again, with the tasks that it waits for."""
         while covered is not None:
@@ -262,6 +287,19 @@ class Compacting:
             # A run may have written once more.
             covered = found if found is not None and _id(found.config) != _id(own) else None
             own = copy
+
+
+def _last_node(agent: Any) -> str | None:
+    """A node that no other follows; or else one that only a branch follows."""
+    builder = getattr(agent, "builder", None)
+    if builder is None:
+        return None
+    followed = {start for start, end in builder.edges if end != END}
+    # A node that waits for several would count the write as one of them.
+    followed |= {start for starts, _ in builder.waiting_edges for start in starts}
+    free = [name for name in builder.nodes if name not in followed]
+    branching = {*builder.branches, *(name for name in free if builder.nodes[name].ends)}
+    return next((name for name in free if name not in branching), next(iter(free), None))
 
 
 def _key(config: Any) -> tuple[str | None, str]:
