@@ -188,6 +188,38 @@ def test_a_summarizer_that_would_never_be_asked_is_an_error(script: Script) -> N
         make(Engine(window=WINDOW, summaries="caller"), summarizer=script)
 
 
+def test_wrong_settings_are_refused_at_once(script: Script) -> None:
+    engine = Engine(window=WINDOW, notes=False)
+    for given, error, says in [
+        ({"pins": "Never push."}, TypeError, "a list of texts"),
+        ({"pins": [1]}, TypeError, "a list of texts"),
+        ({"summarizer": 5}, TypeError, "summarizer is 5; pass a chat model"),
+        ({"engine": "x"}, TypeError, "pass an ebbtide.Engine"),
+        ({"engine": engine, "window": WINDOW}, ValueError, r"pass them to Engine"),
+        ({"engine": engine, "store": "a.db"}, ValueError, r"pass them to Engine"),
+        ({"engine": engine, "strategy": "truncate"}, ValueError, r"pass them to Engine"),
+        ({"engine": engine, "summarizer": "agent"}, ValueError, 'summaries="caller"'),
+        ({"window": 0}, ValueError, "window is 0 tokens; pass at least one"),
+        ({"max_tool_result": 0}, ValueError, "max_tool_result is 0 tokens; pass at least one"),
+    ]:
+        with pytest.raises(error, match=says):
+            EbbtideMiddleware(**given)
+    with pytest.raises(TypeError, match="a list of texts"):
+        pre_model_hook(engine, pins="Never push.")
+    with pytest.raises(TypeError, match="pass an ebbtide.Engine"):
+        pre_model_hook(script)  # type: ignore[arg-type]
+
+
+def test_a_summarizer_may_be_the_name_of_a_model(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[str] = []
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: named.append(name) or script)
+    engine = Engine(window=WINDOW, summaries="caller", notes=False)
+    assert EbbtideMiddleware(summarizer="test:writer")._summarizer is script
+    pre_model_hook(engine, summarizer="test:other")
+    assert named == ["test:writer", "test:other"]
+    assert EbbtideMiddleware(summarizer="agent")._summarizer == "agent"
+
+
 def test_a_summarizer_that_fails_costs_no_turn(script: Script) -> None:
     def broken(system: str, source: str) -> str:
         raise OSError("no network")

@@ -22,7 +22,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from ebbtide import EbbtideError, Engine, View, Work
 from ebbtide._aligned import dump, is_operator
-from ebbtide.langgraph import threads
+from ebbtide.langgraph import settings, threads
 from ebbtide.langgraph.messages import Encoder, Shown, answer, body, digest, made, shown
 
 __all__ = ["EbbtideMiddleware", "EbbtideState", "Mark"]
@@ -88,9 +88,9 @@ class _Given:
 class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     """Shows the model a summary and the newest messages; the state keeps every message.
 
-    The summary is prepared ahead of the limit. `summarizer` makes it: a chat model, a function of the system
-    prompt and the source, which may be async, or `"agent"` for the agent's own model, in the background. Without
-    one, the engine makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result`
+    The summary is prepared ahead of the limit. `summarizer` makes it: a chat model, the name of one, a
+    function of the system prompt and the source, which may be async, or `"agent"` for the agent's own model, in the
+    background. Without one, the engine makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result`
     tokens are shortened before they enter the state; the model gets the tool `expand` for the originals.
 
     An `engine` that is passed in has its own settings: with a summarizer, open it with `summaries="caller"`.
@@ -116,19 +116,21 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     ) -> None:
         super().__init__()
         if engine is not None:
-            threads.check(engine, summarizer)
+            settings.asked(settings.engine(engine), summarizer)
+            if (window, store, strategy) != (None, None, "prepared"):
+                raise ValueError("window, store and strategy are settings of the engine; pass them to Engine(…)")
+        self.max_tool_result = settings.at_least_one("max_tool_result", max_tool_result, "whole results")
+        self.pins = settings.pins(pins)
         self.engine = engine or Engine(
-            window=window,
+            window=settings.at_least_one("window", window, "the model's own"),
             store=store,
             strategy=strategy,
             summaries="extractive" if summarizer is None else "caller",
             notes=False,
             shrink=max_tool_result,
         )
-        self.pins = tuple(pins)
-        self.max_tool_result = max_tool_result
         self.tools: Sequence[BaseTool] = [] if max_tool_result is None else [self._expand_tool()]
-        self._summarizer = summarizer
+        self._summarizer = summarizer if summarizer == "agent" else settings.summarizer(summarizer)
         self._encoder = Encoder()
         self._kitchen = threads.Kitchen()
         self._conversations = threads.Latest()

@@ -101,12 +101,6 @@ def _result_of(awaitable: Awaitable[Any]) -> Any:
         return pool.submit(asyncio.run, wait()).result()
 
 
-def check(engine: Engine, summarizer: Any) -> None:
-    """Raises where an engine would never ask the summarizer beside it."""
-    if summarizer is not None and engine.summaries != "caller":
-        raise ValueError('the engine makes its own summaries; for a summarizer, open it with summaries="caller"')
-
-
 class Kitchen:
     """Makes summaries in the background, with the user's own model object."""
 

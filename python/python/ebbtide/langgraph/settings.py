@@ -1,0 +1,65 @@
+"""Checks of what a user passes in: a wrong setting is refused at once, not in the middle of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ebbtide import Engine
+
+__all__ = ["asked", "at_least_one", "engine", "pins", "share", "summarizer"]
+
+
+def engine(given: Any) -> Engine:
+    """An engine."""
+    if not isinstance(given, Engine):
+        raise TypeError(f"engine is {_shown(given)}; pass an ebbtide.Engine, such as Engine(window=32_000)")
+    return given
+
+
+def asked(engine: Engine, summarizer: Any) -> None:
+    """Raises where an engine would never ask the summarizer beside it."""
+    if summarizer is not None and engine.summaries != "caller":
+        raise ValueError('the engine makes its own summaries; for a summarizer, open it with summaries="caller"')
+
+
+def summarizer(given: Any) -> Any:
+    """A chat model or a function. The name of a model is resolved as LangChain does."""
+    if isinstance(given, str):
+        from langchain.chat_models import init_chat_model
+
+        return init_chat_model(given)
+    if given is None or callable(given) or hasattr(given, "invoke"):
+        return given
+    raise TypeError(
+        f"summarizer is {_shown(given)}; pass a chat model, the name of one, or a function of the system prompt "
+        "and the source"
+    )
+
+
+def pins(given: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts."""
+    # A text is a list of texts too: of its characters.
+    texts = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else tuple(given)
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"pins is {_shown(given)}; pass a list of texts, such as pins=['Never push to main.']")
+    return texts
+
+
+def at_least_one(name: str, given: int | None, none: str) -> int | None:
+    """A number of tokens. `none` says what None stands for."""
+    if given is not None and given < 1:
+        raise ValueError(f"{name} is {given} tokens; pass at least one, or None for {none}")
+    return given
+
+
+def share(name: str, given: float | None) -> float | None:
+    """A share of the messages."""
+    if given is not None and not 0 < given <= 1:
+        raise ValueError(f"{name} is {given}; pass a share above 0 and up to 1, such as 0.5")
+    return given
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 40 else f"an object of {type(given).__name__}"
