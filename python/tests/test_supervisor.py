@@ -482,6 +482,38 @@ def test_a_summary_that_cannot_be_written_is_not_paid_for_each_turn(script: Scri
     assert isinstance(supervisor.last_error, OSError) and 1 < len(asked) <= 8
 
 
+def test_wrong_settings_are_refused_at_once(script: Script) -> None:
+    saver = InMemorySaver()
+    agent = chat_agent(script, saver)
+    for given, error, says in [
+        ({"history_manager": saver}, TypeError, r"HistoryManager\(saver\)"),
+        ({"token_limit": 0}, ValueError, "token_limit is 0 tokens; pass at least one"),
+        ({"token_limit": -1}, ValueError, "token_limit is -1 tokens; pass at least one"),
+        ({"compaction_ratio": 0}, ValueError, "compaction_ratio is 0; pass a share above 0"),
+        ({"compaction_ratio": 50}, ValueError, "compaction_ratio is 50; pass a share above 0"),
+        ({"compaction_ratio": 0.8, "keep": 400}, ValueError, "pass one of them"),
+        ({"keep": 0}, ValueError, "keep is 0 tokens; pass at least one"),
+    ]:
+        with pytest.raises(error, match=says):
+            CompactingSupervisor(agent, **given)
+    CompactingSupervisor(agent, None, token_limit=None, compaction_ratio=None, keep=400)
+    with pytest.raises(TypeError, match="the agent's checkpointer"):
+        HistoryManager(Engine())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="summarizer is 5; pass a chat model"):
+        HistoryManager(saver, summarizer=5)
+
+
+def test_what_needs_a_thread_says_so(script: Script) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, InMemorySaver()))
+    for ask in (supervisor.compact, supervisor.undo, supervisor.explain):
+        for given in (None, {}, {"configurable": {}}):
+            with pytest.raises(ValueError, match=r'"configurable": {"thread_id"'):
+                ask(given)
+    for twin in (supervisor.acompact, supervisor.aundo, supervisor.aexplain):
+        with pytest.raises(ValueError, match="names no thread"):
+            asyncio.run(twin())
+
+
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
     supervisor = CompactingSupervisor(create_agent(script, []), HistoryManager(), token_limit=10)
     out = supervisor.invoke({"messages": [HumanMessage(words(1))]})

@@ -13,7 +13,7 @@ from langgraph.constants import END
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from ebbtide.langgraph import threads
+from ebbtide.langgraph import settings, threads
 from ebbtide.langgraph.history import Compaction, HistoryManager
 from ebbtide.langgraph.steps import Acquire, Call, Newest, Steps, Work
 
@@ -49,11 +49,16 @@ class Compacting:
         keep: int | None = None,
         raise_errors: bool = False,
     ) -> None:
+        if not isinstance(history_manager, (HistoryManager, type(None))):
+            given = type(history_manager).__name__
+            raise TypeError(f"history_manager is of type {given}; pass a HistoryManager, such as HistoryManager(saver)")
+        if keep is not None and compaction_ratio not in (None, 0.5):
+            raise ValueError("compaction_ratio and keep are two ways to say what stays; pass one of them")
         self.agent = agent
         self.history = history_manager or HistoryManager()
-        self.token_limit = token_limit
-        self.compaction_ratio = compaction_ratio
-        self.keep = keep
+        self.token_limit = settings.at_least_one("token_limit", token_limit, "no compaction after a run")
+        self.compaction_ratio = settings.share("compaction_ratio", compaction_ratio)
+        self.keep = settings.at_least_one("keep", keep, "compaction_ratio")
         self.raise_errors = raise_errors
         self.last_error: Exception | None = None
         self._futile = threads.Latest()
@@ -149,7 +154,7 @@ class Compacting:
         return Compaction(messages, made.summary, made.replaced, made.before, after)
 
     def _compacted(self, config: Any) -> Steps[Compaction]:
-        config = self._of_thread(config)
+        config = _named(self._of_thread(config))
         state = yield Call("get_state", config)
         if state.next:
             return Compaction(_messages(state), reason="the thread is interrupted")
@@ -163,7 +168,7 @@ class Compacting:
         return done
 
     def _undone(self, config: Any) -> Steps[bool]:
-        config = self._of_thread(config)
+        config = _named(self._of_thread(config))
         state = yield Call("get_state", config)
         told = _told(_messages(state))
         if told is None or state.next:
@@ -186,7 +191,7 @@ class Compacting:
         return True
 
     def _explained(self, config: Any) -> Steps[list[dict[str, Any]]]:
-        config = self._bound(config)
+        config = _named(self._bound(config))
         out: list[dict[str, Any]] = []
         state = yield Call("get_state", config)
         told = _told(_messages(state))
@@ -300,6 +305,13 @@ def _last_node(agent: Any) -> str | None:
     free = [name for name in builder.nodes if name not in followed]
     branching = {*builder.branches, *(name for name in free if builder.nodes[name].ends)}
     return next((name for name in free if name not in branching), next(iter(free), None))
+
+
+def _named(config: Any) -> Any:
+    """The config, which has to name a thread."""
+    if threads.thread(config)[0] is None:
+        raise ValueError('the config names no thread; pass {"configurable": {"thread_id": "…"}}')
+    return config
 
 
 def _key(config: Any) -> tuple[str | None, str]:

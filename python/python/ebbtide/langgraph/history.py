@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.base.id import uuid6
 
 from ebbtide import Digest, EbbtideError, Engine
-from ebbtide.langgraph import threads
+from ebbtide.langgraph import settings, threads
 from ebbtide.langgraph.messages import body, digest, encode
 
 MARKER = "[COMPACTED SUMMARY OF EARLIER CONVERSATION]"
@@ -42,8 +42,8 @@ class Compaction:
 class HistoryManager:
     """Summarizes messages, and writes checkpoints.
 
-    `summarizer` is a chat model, or a function of the system prompt and the source. Without one, a summary is
-    made from the messages alone.
+    `summarizer` is a chat model, the name of one, or a function of the system prompt and the source. Without one, a
+    summary is made from the messages alone.
     """
 
     memory_saver: BaseCheckpointSaver[Any] | None = None
@@ -52,7 +52,11 @@ class HistoryManager:
     model: str = ""
 
     def __post_init__(self) -> None:
-        self._chat = self.engine.with_client(dialect="chat")
+        if not isinstance(self.memory_saver, (BaseCheckpointSaver, type(None))):
+            given = type(self.memory_saver).__name__
+            raise TypeError(f"memory_saver is of type {given}; pass the agent's checkpointer, or none")
+        self.summarizer = settings.summarizer(self.summarizer)
+        self._chat = settings.engine(self.engine).with_client(dialect="chat")
 
     def count(self, messages: Sequence[BaseMessage]) -> int:
         """Counts the tokens of messages, tool calls and results included."""
