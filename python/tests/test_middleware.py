@@ -447,6 +447,26 @@ def test_undo_and_explain_through_the_middleware(script: Script) -> None:
     assert any("undo" in text or "taken back" in text or "shown again" in text for text in told), told[:5]
 
 
+def test_the_conversation_of_an_agent_in_a_graph_is_found() -> None:
+    middleware = EbbtideMiddleware(window=WINDOW)
+    graph = StateGraph(MessagesState)
+    for name in ("one", "two"):
+        graph.add_node(name, create_agent(Script(), [], middleware=[middleware], name=name))
+    graph.add_edge(START, "one")
+    graph.add_edge("one", "two")
+    app = graph.compile(checkpointer=InMemorySaver())
+    assert middleware.conversation(5) is None
+    app.invoke(ask(0), {"configurable": {"thread_id": 5}})
+    newest, first = middleware.conversation(5), middleware.conversation("5", agent="one")
+    assert newest is not None and first is not None and newest[1] != first[1]
+    for engine, conversation in (newest, first):
+        engine.pin(conversation, "Never push to main.")
+        assert [pin.text for pin in engine.explain(conversation).pins] == ["Never push to main."]
+    two = middleware.conversation(5, agent="two")
+    assert two is not None and two[1] == newest[1] and middleware.conversation(5, agent="three") is None
+    assert middleware.conversation(6) is None
+
+
 def test_a_new_process_shows_the_same_summary(script: Script, saver: Any) -> None:
     agent = agent_of(script, saver)
     for number in range(TURNS):

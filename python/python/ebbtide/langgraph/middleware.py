@@ -405,12 +405,16 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
 
     # Looking into a thread.
 
-    def conversation(self, thread_id: str | None) -> tuple[Engine, str] | None:
-        """The engine of a thread, and the ID of its conversation: for `pin`, `lost`, `undo`, `explain`."""
-        for agent in ("model", ""):
-            found = self._conversations.get((thread_id, agent))
-            if found is not None:
-                return threads.engine_of(self.engine, thread_id, agent), found
+    def conversation(self, thread_id: str | int | None, *, agent: str | None = None) -> tuple[Engine, str] | None:
+        """The engine of a thread, and the ID of its conversation: for `pin`, `lost`, `undo`, `explain`.
+
+        Where several agents of a thread have this middleware, it is the one that called its model last, or the one
+        at the node `agent` of the graph, such as `lead` or `lead/helper`. None before the first call.
+        """
+        name = None if thread_id is None else str(thread_id)
+        for place, found in self._conversations.of(name):
+            if agent is None or agent == place.rpartition("/")[0]:
+                return threads.engine_of(self.engine, name, place), found
         return None
 
 

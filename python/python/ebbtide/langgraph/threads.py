@@ -76,9 +76,10 @@ class Latest:
         with self._lock:
             return self._held.get(key)
 
-    def pop(self, key: tuple[str | None, str]) -> Any:
+    def of(self, thread_id: str | None) -> list[tuple[str, Any]]:
+        """What is held for the agents of a thread, that of the one used last first."""
         with self._lock:
-            return self._held.pop(key, None)
+            return [(agent, value) for (one, agent), value in reversed(self._held.items()) if one == thread_id]
 
 
 def ask(model: Any, prompt: tuple[str, str]) -> str:
