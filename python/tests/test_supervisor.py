@@ -27,6 +27,7 @@ from ebbtide.langgraph import (
     Done,
     Failed,
     HistoryManager,
+    Interrupted,
     Token,
     ToolCall,
     ToolResult,
@@ -593,6 +594,50 @@ def test_typed_events_without_what_a_tool_says_to_itself(saver: Any) -> None:
     assert [event for event in events if isinstance(event, ToolCall)] == [ToolCall("c1", "search", {"query": "all"})]
     assert [event.content for event in events if isinstance(event, ToolResult)] == ["three candidates"]
     assert isinstance(events[-1], Done) and sum(isinstance(e, (Done, Failed)) for e in events) == 1
+
+
+@tool
+def may(what: str) -> str:
+    """Asks the user."""
+    return str(interrupt({"may I": what}))
+
+
+def both() -> AIMessage:
+    calls = [{"name": "may", "args": {"what": name}, "id": name, "type": "tool_call"} for name in ("read", "write")]
+    return AIMessage("", tool_calls=calls)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("is_supervised", [False, True], ids=["agent", "supervised"])
+def test_a_paused_run_tells_what_it_waits_for(is_supervised: bool, is_async: bool) -> None:
+    script, lead = Script(answers=[both(), "Done."]), Script(answers=[handoff(1), "All done."])
+    agent = create_agent(script, [may], checkpointer=None if is_supervised else InMemorySaver(), name="mailer")
+    if is_supervised:
+        agent = create_supervisor([agent], model=lead).compile(checkpointer=InMemorySaver())
+    supervisor = CompactingSupervisor(agent)
+
+    def streamed(input: Any, **options: Any) -> list[Any]:
+        async def all_of() -> list[Any]:
+            return [chunk async for chunk in supervisor.astream(input, config(), **options)]
+
+        return asyncio.run(all_of()) if is_async else list(supervisor.stream(input, config(), **options))
+
+    *_, paused, done = streamed({"messages": [HumanMessage("Read and write.")]})
+    assert done["type"] == "done" and paused["type"] == "interrupt"
+    waits = {one["value"]["may I"]: one["id"] for one in paused["interrupts"]}
+    assert waits.keys() == {"read", "write"}
+    *_, event, end = streamed(Command(resume={waits["read"]: "yes"}), stream_mode="events")
+    assert isinstance(event, Interrupted) and isinstance(end, Done)
+    assert [one.id for one in event.interrupts] == [waits["write"]]
+    chunks = streamed(Command(resume={waits["write"]: "yes"}))
+    assert "interrupt" not in {chunk["type"] for chunk in chunks} and chunks[-1]["type"] == "done"
+
+
+def test_a_run_that_stops_at_a_node_is_paused(script: Script) -> None:
+    agent = create_agent(script, [may], checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    script.answers = [call("may", "c1", what="read")]
+    chunks = list(CompactingSupervisor(agent).stream({"messages": [HumanMessage("Read.")]}, config()))
+    assert chunks[-2] == {"type": "interrupt", "interrupts": []} and chunks[-1]["type"] == "done"
 
 
 def test_a_compaction_is_an_event(script: Script) -> None:

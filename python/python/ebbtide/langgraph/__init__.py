@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ebbtide.langgraph.history import Compaction, HistoryManager
 from ebbtide.langgraph.hook import pre_model_hook
 from ebbtide.langgraph.saver import EbbtideSaver
-from ebbtide.langgraph.streaming import Compacted, Done, Failed, Token, ToolCall, ToolResult
+from ebbtide.langgraph.streaming import Compacted, Done, Failed, Interrupted, Token, ToolCall, ToolResult
 from ebbtide.langgraph.supervisor import CompactingSupervisor, ThreadView
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "EbbtideSaver",
     "Failed",
     "HistoryManager",
+    "Interrupted",
     "ThreadView",
     "Token",
     "ToolCall",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langgraph.types import Interrupt
 
 from ebbtide.langgraph.messages import text_of
 
@@ -37,6 +38,16 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
+class Interrupted:
+    """The run is paused, and waits for a `Command(resume=…)`.
+
+    `interrupts` have a `value` and an `id` each. There are none where the graph was compiled to stop at a node.
+    """
+
+    interrupts: tuple[Interrupt, ...]
+
+
+@dataclass(frozen=True)
 class Compacted:
     """The thread was compacted after the run."""
 
@@ -47,7 +58,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class Done:
-    """The run is over. `token_count` is the size of the thread now."""
+    """The run is over, or paused. `token_count` is the size of the thread now."""
 
     token_count: int
 
@@ -64,7 +75,7 @@ class Failed:
         return str(self.error)
 
 
-Event = Union[Token, ToolCall, ToolResult, Compacted, Done, Failed]
+Event = Union[Token, ToolCall, ToolResult, Interrupted, Compacted, Done, Failed]
 
 
 def unwrapped(chunk: Any) -> Iterator[tuple[tuple[str, ...], str, Any]]:
@@ -91,16 +102,27 @@ class Reader:
     def __init__(self, supervisor: str | None = None) -> None:
         self._supervisor = supervisor
         self._told: set[str] = set()
+        self._interrupts: dict[str, Interrupt] | None = None
 
     def events(self, chunk: Any) -> Iterator[Event]:
         """The events in a chunk."""
         for space, mode, data in unwrapped(chunk):
+            if mode == "updates" and not space and isinstance(data, dict) and "__interrupt__" in data:
+                # Those of sub-agents come up here, too; those of parallel calls one by one.
+                found = {one.id: one for one in data["__interrupt__"]}
+                self._interrupts = {**(self._interrupts or {}), **found}
+                continue
             if not self._is_own(space):
                 continue
             if mode == "messages":
                 yield from self._token(*data)
             elif mode == "updates" and isinstance(data, dict):
                 yield from self._updates(data)
+
+    def pause(self) -> Iterator[Event]:
+        """The event of a run that is paused."""
+        if self._interrupts is not None:
+            yield Interrupted(tuple(self._interrupts.values()))
 
     def _is_own(self, space: tuple[str, ...]) -> bool:
         if self._supervisor is None:
@@ -146,9 +168,12 @@ class Reader:
 
 
 def chunk_of(event: Event) -> dict[str, Any] | None:
-    """An event as a dictionary: a token, `done`, or an error. None for other events."""
+    """An event as a dictionary: a token, an interrupt, `done`, or an error. None for other events."""
     if isinstance(event, Token):
         return {"type": "token", "content": event.content}
+    if isinstance(event, Interrupted):
+        waits = [{"id": one.id, "value": one.value} for one in event.interrupts]
+        return {"type": "interrupt", "interrupts": waits}
     if isinstance(event, Done):
         return {"type": "done", "token_count": event.token_count}
     if isinstance(event, Failed):

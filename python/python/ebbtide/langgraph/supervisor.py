@@ -79,8 +79,9 @@ class CompactingSupervisor(Compacting):
         """Streams a run, and compacts the thread behind it.
 
         `"tokens"` gives dictionaries: `{"type": "token", "content": …}`, and at the end one of type `done` with
-        the `token_count`, or of type `error`. `"events"` gives typed events. Any other mode, or list of modes,
-        gives the agent's own chunks.
+        the `token_count`, or of type `error`. Where the run is paused, one of type `interrupt` stands before
+        `done`: each of its `interrupts` has an `id` and a `value`. `"events"` gives typed events. Any other mode,
+        or list of modes, gives the agent's own chunks.
         """
         if stream_mode not in _EVENTS:
             yield from self.agent.stream(input, config, stream_mode=stream_mode, **options)
@@ -119,7 +120,8 @@ class CompactingSupervisor(Compacting):
                 raise
             yield Failed(error)
             return
-        yield from self._end(config, done)
+        yield from reader.pause()
+        yield from self._end(done)
 
     async def _aevents(self, input: Any, config: Any, options: dict[str, Any]) -> AsyncIterator[Event]:
         reader = Reader(self.supervisor_name)
@@ -133,10 +135,10 @@ class CompactingSupervisor(Compacting):
                 raise
             yield Failed(error)
             return
-        for event in self._end(config, done):
+        for event in (*reader.pause(), *self._end(done)):
             yield event
 
-    def _end(self, config: Any, done: tuple[Compaction | None, int]) -> Iterator[Event]:
+    def _end(self, done: tuple[Compaction | None, int]) -> Iterator[Event]:
         compaction, tokens = done
         if compaction is not None:
             yield Compacted(compaction.replaced, compaction.before, compaction.after)
