@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import ebbtide
 from ebbtide import EbbtideError, Engine, Held, View
+from ebbtide._extras import needs
 
 
 def words(number: int) -> str:
@@ -198,3 +200,29 @@ def test_the_stub_is_the_module() -> None:
     )
     assert checked.returncode == 0, checked.stdout
     assert (Path(ebbtide.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "package", "extra"),
+    [
+        ("import ebbtide.langgraph", "langchain_core", "langgraph"),
+        ("import ebbtide.langgraph", "langgraph", "langgraph"),
+        ("from ebbtide.langgraph import EbbtideMiddleware", "langchain", "langgraph"),
+        ("import ebbtide.pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("import ebbtide.openai_agents", "agents", "openai-agents"),
+        ("import ebbtide.httpx", "httpx", "httpx"),
+        ("import ebbtide.httpx2", "httpx2", "httpx2"),
+    ],
+)
+def test_a_missing_package_names_its_extra(statement: str, package: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; {statement}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 1
+    said = ran.stderr.splitlines()[-1]
+    assert f"no module named '{package}" in said and f"pip install 'ebbtide[{extra}]'" in said
+    assert ran.stderr.count("Traceback") == 1
+
+
+def test_an_error_of_our_own_is_not_a_missing_package() -> None:
+    with pytest.raises(ModuleNotFoundError, match="No module named 'ebbtide.nothing'"), needs("httpx", "httpx"):
+        importlib.import_module("ebbtide.nothing")

@@ -6,9 +6,11 @@ conversation is the key of the provider that its requests carry.
 
 from __future__ import annotations
 
-import httpx
-
 from ebbtide import Engine, transport
+from ebbtide._extras import needs
+
+with needs("httpx", "httpx"):
+    import httpx
 
 __all__ = ["AsyncEbbtideTransport", "EbbtideTransport"]
 

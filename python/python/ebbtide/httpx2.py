@@ -6,9 +6,11 @@ conversation is the key of the provider that its requests carry.
 
 from __future__ import annotations
 
-import httpx2
-
 from ebbtide import Engine, transport
+from ebbtide._extras import needs
+
+with needs("httpx2", "httpx2"):
+    import httpx2
 
 __all__ = ["AsyncEbbtideTransport", "EbbtideTransport"]
 

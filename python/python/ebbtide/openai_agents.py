@@ -13,9 +13,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from agents.run import CallModelData, ModelInputData
-
 from ebbtide import Engine, Held, View
+from ebbtide._extras import needs
+
+with needs("openai-agents", "agents"):
+    from agents.run import CallModelData, ModelInputData
 
 __all__ = ["EbbtideSession", "model_input_filter"]
 

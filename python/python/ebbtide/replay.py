@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ebbtide._extras import needs
+
 __all__ = ["Replays", "run"]
 
 # The errors of files and of what stands in them.
@@ -36,14 +38,16 @@ class Replays:
 
     def frame(self) -> Any:
         """Returns a pandas data frame with a row for each session and strategy."""
-        import pandas
+        with needs("replay", "pandas"):
+            import pandas
 
         rows = [_row(session, one) for session, one in self._each()]
         return pandas.DataFrame(rows, columns=_COLUMNS)
 
     def pressures(self) -> Any:
         """Returns a pandas data frame with a row for each request: how full the window was."""
-        import pandas
+        with needs("replay", "pandas"):
+            import pandas
 
         rows = (
             {"session": session["title"], "strategy": one["strategy"], "request": at, "pressure": pressure}
@@ -113,7 +117,8 @@ def _legend(axes: Any) -> None:
 
 
 def _axes() -> Any:
-    from matplotlib import pyplot
+    with needs("replay", "matplotlib"):
+        from matplotlib import pyplot
 
     return pyplot.subplots()[1]
 

@@ -10,11 +10,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ebbtide.langgraph.history import Compaction, HistoryManager
-from ebbtide.langgraph.hook import pre_model_hook
-from ebbtide.langgraph.saver import EbbtideSaver
-from ebbtide.langgraph.streaming import Compacted, Done, Failed, Interrupted, Token, ToolCall, ToolResult
-from ebbtide.langgraph.supervisor import CompactingSupervisor, ThreadView
+from ebbtide._extras import needs
+
+_PACKAGES = ("langchain", "langchain_core", "langgraph")
+
+with needs("langgraph", *_PACKAGES):
+    from ebbtide.langgraph.history import Compaction, HistoryManager
+    from ebbtide.langgraph.hook import pre_model_hook
+    from ebbtide.langgraph.saver import EbbtideSaver
+    from ebbtide.langgraph.streaming import Compacted, Done, Failed, Interrupted, Token, ToolCall, ToolResult
+    from ebbtide.langgraph.supervisor import CompactingSupervisor, ThreadView
 
 if TYPE_CHECKING:
     from ebbtide.langgraph.middleware import EbbtideMiddleware
@@ -40,7 +45,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # LangChain is optional: the hook and the wrapper need LangGraph only.
     if name == "EbbtideMiddleware":
-        from ebbtide.langgraph.middleware import EbbtideMiddleware
+        with needs("langgraph", *_PACKAGES):
+            from ebbtide.langgraph.middleware import EbbtideMiddleware
 
         return EbbtideMiddleware
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ebbtide import Engine
+from ebbtide._extras import needs
 
 __all__ = ["asked", "at_least_one", "engine", "pins", "share", "summarizer"]
 
@@ -26,7 +27,8 @@ def asked(engine: Engine, summarizer: Any) -> None:
 def summarizer(given: Any) -> Any:
     """A chat model or a function. The name of a model is resolved as LangChain does."""
     if isinstance(given, str):
-        from langchain.chat_models import init_chat_model
+        with needs("langgraph", "langchain"):
+            from langchain.chat_models import init_chat_model
 
         return init_chat_model(given)
     if given is None or callable(given) or hasattr(given, "invoke"):
