@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,31 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     model: Any = AgentsScript() if page.stem == "openai-agents" else Script()
     code = examples(page)
     exec(compile(code, str(page), "exec"), {"model": model, "session": str(session)})
+
+
+def test_the_quickstart_has_the_right_types(tmp_path: Path) -> None:
+    code = tmp_path / "quickstart.py"
+    code.write_text(examples(PAGES / "README.md"))
+    ran = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(code)], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_example_of_the_agents_module_runs() -> None:
+    from agents import Agent, RunConfig, Runner, SQLiteSession, set_tracing_disabled
+    from test_others import AgentsScript
+
+    from ebbtide import Engine, openai_agents
+
+    set_tracing_disabled(True)
+    found = re.findall(r"^```python\n(.*?)^```$", str(openai_agents.__doc__), re.DOTALL | re.MULTILINE)
+    code = found[0].replace('Agent(name="assistant")', 'Agent(name="assistant", model=model)')
+    names: dict[str, Any] = {**vars(openai_agents), "Engine": Engine, "Agent": Agent, "RunConfig": RunConfig}
+    names |= {"Runner": Runner, "SQLiteSession": SQLiteSession, "model": AgentsScript()}
+    body = "".join(f"    {line}\n" for line in code.splitlines())
+    exec(f"async def example():\n{body}    return engine, session", names)
+    engine, session = asyncio.run(names["example"]())
+    # The session finds the conversation of the filter.
+    assert len(session.engine.conversations()) == 1 and engine.conversations() == []
 
 
 def test_every_page_is_linked() -> None:

@@ -1,9 +1,13 @@
 """Ebbtide for the OpenAI Agents SDK: a filter of the model's input, and a session that keeps everything.
 
 ```python
-config = RunConfig(call_model_input_filter=model_input_filter(engine))
-result = await Runner.run(agent, "Hello", session=EbbtideSession(SQLiteSession("first"), engine), run_config=config)
+engine = Engine(notes=False)
+session = EbbtideSession(SQLiteSession("first"), engine)
+config = RunConfig(call_model_input_filter=model_input_filter(engine, session="first"))
+result = await Runner.run(Agent(name="assistant"), "Hello", session=session, run_config=config)
 ```
+
+The filter and the session have the same name, or `run_compaction` does not find the conversation of the filter.
 """
 
 from __future__ import annotations
