@@ -11,6 +11,7 @@ import pytest
 from conftest import WINDOW, Script, call, words
 from langchain.agents import create_agent
 from langchain.agents.middleware import ExtendedModelResponse, HumanInTheLoopMiddleware, ModelResponse
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -357,6 +358,31 @@ def test_a_call_with_arguments_is_told_as_json(monkeypatch: pytest.MonkeyPatch) 
     agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[find])
     agent.invoke({"messages": [HumanMessage("Find it.")]}, config())
     assert [json.loads(one) for one in given] == [{"what": "it's", "deep": True}]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_model_that_takes_no_tools_runs(is_async: bool) -> None:
+    agent = agent_of(FakeListChatModel(responses=["Hello."]), InMemorySaver())  # type: ignore[arg-type]
+    ask = {"messages": [HumanMessage("Hi.")]}
+    out = asyncio.run(agent.ainvoke(ask, config())) if is_async else agent.invoke(ask, config())
+    assert out["messages"][-1].content == "Hello."
+    # Tools of the agent's own are its own affair.
+    agent = agent_of(FakeListChatModel(responses=["Hello."]), InMemorySaver(), tools=[build])  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError):
+        agent.invoke(ask, config())
+
+
+def test_a_tool_of_the_users_own_called_expand_is_shortened(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    def expand(handle: str) -> str:
+        """Expands an abbreviation."""
+        return lines_of(4_000)
+
+    script = Script(answers=[call("expand", "c1", handle="etc."), "Expanded."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[expand])
+    out = agent.invoke({"messages": [HumanMessage("Expand it.")]}, config())
+    assert len(str(out["messages"][-2].content)) < 5_000
+    assert caplog.text.count("has a tool `expand` of its own") == 1
 
 
 def test_an_earlier_message_is_expanded_by_its_place(script: Script) -> None:

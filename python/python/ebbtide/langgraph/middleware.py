@@ -15,6 +15,7 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
@@ -129,7 +130,9 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             notes=False,
             shrink=max_tool_result,
         )
-        self.tools: Sequence[BaseTool] = [] if max_tool_result is None else [self._expand_tool()]
+        self._expand = None if max_tool_result is None else self._expand_tool()
+        self._warned = False
+        self.tools: Sequence[BaseTool] = [] if self._expand is None else [self._expand]
         self._summarizer = summarizer if summarizer == "agent" else settings.summarizer(summarizer)
         self._encoder = Encoder()
         self._kitchen = threads.Kitchen()
@@ -143,6 +146,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Any:
         """Calls the model with the view."""
+        request = self._bindable(request)
         step = self._begin(request)
         if step is None:
             return handler(request)
@@ -159,6 +163,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> Any:
         """Calls the model with the view."""
+        request = self._bindable(request)
         if self._summarizer is None:
             step = self._begin(request)
         else:
@@ -174,6 +179,19 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
                 raise
             response = await handler(again)
         return self._end(step, response)
+
+    def _bindable(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request without `expand` where its model takes no tools, as an agent without any may have one."""
+        own = [one for one in request.tools if one is self._expand]
+        if own and getattr(type(request.model), "bind_tools", None) is BaseChatModel.bind_tools:
+            return request.override(tools=[one for one in request.tools if one is not self._expand])
+        if self._expand is not None and not own and not self._warned and "expand" in map(_tool_name, request.tools):
+            self._warned = True
+            threads.log.warning(
+                "the agent has a tool `expand` of its own, so the model cannot ask for shortened results; "
+                "rename it, or pass max_tool_result=None"
+            )
+        return request
 
     def _begin(self, request: ModelRequest[Any]) -> _Step | None:
         """The request with the view, or None where the engine failed: the agent then goes on without it."""
@@ -331,7 +349,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         return await asyncio.to_thread(self._shortened, request, result)
 
     def _shortened(self, request: Any, result: Any) -> Any:
-        if self.max_tool_result is None or request.tool_call["name"] == "expand":
+        if self.max_tool_result is None or request.tool is self._expand:
             return result
         if isinstance(result, Command):
             update = result.update
@@ -447,6 +465,10 @@ def _name(model: Any) -> str:
         if isinstance(name, str):
             return name
     return ""
+
+
+def _tool_name(tool: Any) -> Any:
+    return tool.get("name") if isinstance(tool, dict) else getattr(tool, "name", None)
 
 
 def _text_in(block: Any) -> str | None:
