@@ -140,7 +140,7 @@ def run(
     found = program or shutil.which("ebbtide")
     if found is None:
         raise FileNotFoundError("the program `ebbtide` is missing; `pip install ebbtide-bin` brings it")
-    # A text is a sequence too: of its characters.
+    # A text would be read as a list of its characters.
     paths = [str(path) for path in ([sessions] if isinstance(sessions, (str, Path)) else sessions)]
     names = strategies if isinstance(strategies, str) else ",".join(strategies)
     options = ["--strategy", names, "--json", *(["--window", str(window)] if window else [])]

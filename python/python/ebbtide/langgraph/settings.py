@@ -12,7 +12,7 @@ __all__ = ["asked", "at_least_one", "engine", "pins", "share", "summarizer"]
 
 
 def engine(given: Any) -> Engine:
-    """An engine."""
+    """Returns the engine that was passed in."""
     if not isinstance(given, Engine):
         raise TypeError(f"engine is {_shown(given)}; pass an ebbtide.Engine, such as Engine(window=32_000)")
     return given
@@ -25,7 +25,7 @@ def asked(engine: Engine, summarizer: Any) -> None:
 
 
 def summarizer(given: Any) -> Any:
-    """A chat model or a function. The name of a model is resolved as LangChain does."""
+    """Returns a chat model or a function. LangChain resolves the name of a model."""
     if isinstance(given, str):
         with needs("langgraph", "langchain"):
             from langchain.chat_models import init_chat_model
@@ -40,8 +40,8 @@ def summarizer(given: Any) -> Any:
 
 
 def pins(given: Iterable[str]) -> tuple[str, ...]:
-    """A list of texts."""
-    # A text is a list of texts too: of its characters.
+    """Returns the texts to pin."""
+    # A text would be read as a list of its characters.
     texts = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else tuple(given)
     if texts is None or not all(isinstance(text, str) for text in texts):
         raise TypeError(f"pins is {_shown(given)}; pass a list of texts, such as pins=['Never push to main.']")
@@ -49,14 +49,14 @@ def pins(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def at_least_one(name: str, given: int | None, none: str) -> int | None:
-    """A number of tokens. `none` says what None stands for."""
+    """Returns a number of tokens. `none` says what None stands for."""
     if given is not None and given < 1:
         raise ValueError(f"{name} is {given} tokens; pass at least one, or None for {none}")
     return given
 
 
 def share(name: str, given: float | None) -> float | None:
-    """A share of the messages."""
+    """Returns a share of the messages."""
     if given is not None and not 0 < given <= 1:
         raise ValueError(f"{name} is {given}; pass a share above 0 and up to 1, such as 0.5")
     return given
