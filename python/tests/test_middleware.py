@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -180,6 +181,25 @@ async def test_a_request_that_is_held_leaves_the_event_loop_free(script: Script)
         await agent.ainvoke(ask(number), config())
     assert calls and not any(calls)
     assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
+
+
+async def test_a_summary_without_a_model_leaves_the_event_loop_free(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: set[bool] = set()
+    middleware = EbbtideMiddleware(window=WINDOW)
+    begin = middleware._begin
+
+    def watched(request: Any) -> Any:
+        ran.add(threading.current_thread() is threading.main_thread())
+        return begin(request)
+
+    monkeypatch.setattr(middleware, "_begin", watched)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        await agent.ainvoke(ask(number), config())
+    assert ran == {False}
+    check_whole(agent, script)
 
 
 def test_a_summarizer_that_would_never_be_asked_is_an_error(script: Script) -> None:

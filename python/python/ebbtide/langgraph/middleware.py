@@ -164,11 +164,8 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     ) -> Any:
         """Calls the model with the view."""
         request = self._bindable(request)
-        if self._summarizer is None:
-            step = self._begin(request)
-        else:
-            # A strategy may hold the request until the summarizer has answered.
-            step = await asyncio.to_thread(self._begin, request)
+        # To make a summary takes a while even without a model, and a strategy may hold the request for one.
+        step = await asyncio.to_thread(self._begin, request)
         if step is None:
             return await handler(request)
         try:
