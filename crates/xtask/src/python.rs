@@ -2,9 +2,11 @@
 //!
 //! The wheel is built as it is published, for every Linux since 2014 (zig links it) and every Python since 3.10,
 //! but with the profile of the tests. It is installed into two environments: one with the newest versions of the
-//! frameworks, and one with the oldest supported versions of LangChain and LangGraph.
+//! frameworks, and one with the oldest supported versions of LangChain and LangGraph on the oldest supported Python,
+//! where this machine has it. Every other supported Python of this machine runs the wheel alone.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,15 +49,56 @@ pub fn write(root: &Path) -> anyhow::Result<()> {
     bench.python(&["compare.py", "--write"])
 }
 
+/// The supported versions of Python: 3.10 and so on.
+const MINORS: RangeInclusive<u32> = 10..=14;
+
 /// The interpreter with the newest versions of the frameworks, and maturin.
 pub fn environment(root: &Path) -> anyhow::Result<PathBuf> {
-    environment_of(root, "newest")
+    environment_of(root, ("newest", "newest"), None)
 }
 
-fn environment_of(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
+/// The interpreter with the oldest supported versions of the frameworks, of Python 3.10 where this machine has it.
+fn oldest(root: &Path) -> anyhow::Result<PathBuf> {
+    let (folder, python) = match interpreter(*MINORS.start()) {
+        Some(python) => ("oldest-3.10", Some(python)),
+        None => {
+            say("no Python 3.10 here: another one runs the oldest versions of the frameworks");
+            ("oldest", None)
+        }
+    };
+    environment_of(root, ("oldest", folder), python.as_deref())
+}
+
+fn environment_of(
+    root: &Path,
+    (name, folder): (&str, &str),
+    python: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
     let list = root.join(format!("python/requirements/{name}.txt"));
-    install::environment(root, &list, &root.join("target/python").join(name))
+    let folder = root.join("target/python").join(folder);
+    install::environment(root, python, (&list, &folder))
         .with_context(|| format!("cannot install python/requirements/{name}.txt"))
+}
+
+/// Python 3.`minor`, from the path or from pyenv.
+fn interpreter(minor: u32) -> Option<PathBuf> {
+    let installed = command::variable("PYENV_ROOT").map(PathBuf::from);
+    let home = || Some(PathBuf::from(command::variable("HOME")?).join(".pyenv"));
+    let versions = installed.or_else(home).map(|it| it.join("versions"));
+    let versions = versions.and_then(|folder| fs::read_dir(folder).ok());
+    let folders = versions.into_iter().flatten().filter_map(Result::ok);
+    let of_pyenv = folders
+        .filter(|entry| {
+            let name = entry.file_name();
+            name.to_string_lossy().starts_with(&format!("3.{minor}."))
+        })
+        .map(|entry| entry.path().join("bin/python"));
+    let in_path = PathBuf::from(format!("python3.{minor}"));
+    std::iter::once(in_path).chain(of_pyenv).find(|python| {
+        let mut probe = Command::new(python);
+        probe.args(["-c", "import ensurepip, venv"]);
+        command::answers(probe)
+    })
 }
 
 /// A build of the wheel in `folder` for every Linux since 2014, to which the profile and the place are to be added.
@@ -100,7 +143,7 @@ impl Bench {
         let folder = root.join("python");
         Ok(Self {
             newest: environment(root)?,
-            oldest: environment_of(root, "oldest")?,
+            oldest: oldest(root)?,
             root: root.to_owned(),
             folder,
         })
@@ -135,7 +178,35 @@ impl Bench {
         install(&self.oldest, wheel)?;
         let mut oldest = Command::new(&self.oldest);
         oldest.args(["-m", "pytest", "--quiet"]).args(OLDEST);
-        command::run(self.here(oldest))
+        command::run(self.here(oldest))?;
+        self.everywhere(wheel)
+    }
+
+    /// Has every supported Python of this machine cross a window with the wheel alone.
+    fn everywhere(&self, wheel: &Path) -> anyhow::Result<()> {
+        let (mut ran, mut missing) = (Vec::new(), Vec::new());
+        for minor in MINORS {
+            let version = format!("3.{minor}");
+            let Some(interpreter) = interpreter(minor) else {
+                missing.push(version);
+                continue;
+            };
+            let folder = self.root.join("target/python/everywhere").join(&version);
+            let mut create = Command::new(interpreter);
+            create.args(["-m", "venv", "--clear"]).arg(&folder);
+            command::run(create)?;
+            let python = folder.join("bin/python");
+            install(&python, wheel)?;
+            let mut crossing = Command::new(python);
+            crossing.arg("crossing.py");
+            command::run(self.here(crossing))?;
+            ran.push(version);
+        }
+        say(&format!("the wheel alone: Python {}", ran.join(", ")));
+        if !missing.is_empty() {
+            say(&format!("skipped: no Python {} here", missing.join(", ")));
+        }
+        Ok(())
     }
 
     /// Runs the newest interpreter in the package's folder.

@@ -27,20 +27,25 @@ fn require(root: &Path, name: &str, what: &str) -> anyhow::Result<()> {
 /// Creates the virtual environment of the clients.
 fn python(root: &Path) -> anyhow::Result<PathBuf> {
     let requirements = root.join("clients/python/requirements.txt");
-    environment(root, &requirements, &root.join("target/clients/python"))
+    let folder = root.join("target/clients/python");
+    environment(root, None, (&requirements, &folder))
 }
 
-/// Creates a virtual environment, again whenever its requirements change, and returns its interpreter.
+/// Creates a virtual environment, again whenever its requirements change, and returns its interpreter. `python` is
+/// the interpreter behind it, by default `python3`.
 pub fn environment(
     root: &Path,
-    requirements: &Path,
-    environment: &Path,
+    python: Option<&Path>,
+    (requirements, environment): (&Path, &Path),
 ) -> anyhow::Result<PathBuf> {
-    require(root, "python3", "Python 3.11 or newer with the module venv")?;
+    if python.is_none() {
+        require(root, "python3", "Python 3.11 or newer with the module venv")?;
+    }
+    let behind = python.unwrap_or(Path::new("python3"));
     let python = environment.join("bin/python");
     once(requirements, &environment.join("installed.txt"), || {
-        let mut create = program("python3 -m venv --clear", root);
-        create.arg(environment);
+        let mut create = Command::new(behind);
+        create.args(["-m", "venv", "--clear"]).arg(environment);
         command::run(create)?;
         let mut pip = Command::new(&python);
         let quiet = ["--quiet", "--disable-pip-version-check", "--require-hashes"];
