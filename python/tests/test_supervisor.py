@@ -649,6 +649,20 @@ def test_a_compaction_is_an_event(script: Script) -> None:
     assert compacted and all(event.after < event.before for event in compacted)
 
 
+async def test_events_and_what_is_the_agents_own(script: Script) -> None:
+    agent = create_agent(script, [], checkpointer=InMemorySaver())
+    supervisor = CompactingSupervisor(agent, HistoryManager(), token_limit=200)
+    for number in range(8):
+        asked = {"messages": [HumanMessage(words(number))]}
+        kinds = {event["event"] async for event in supervisor.astream_events(asked, config(), version="v2")}
+        assert "on_chain_end" in kinds
+    assert supervisor.explain(config())
+    assert supervisor.get_graph().nodes.keys() == agent.get_graph().nodes.keys()
+    assert supervisor.nodes is agent.nodes
+    with pytest.raises(AttributeError, match="its agent stands in `agent`"):
+        supervisor.nothing
+
+
 def test_a_failing_model_ends_the_stream_with_one_error(script: Script, saver: Any) -> None:
     supervisor = CompactingSupervisor(chat_agent(script, saver))
     script.error = ValueError("no credit")

@@ -13,6 +13,8 @@ from ebbtide.langgraph.streaming import Compacted, Done, Event, Failed, Reader, 
 __all__ = ["CompactingSupervisor", "ThreadView"]
 
 _EVENTS = ("tokens", "events")
+# What neither runs the agent nor writes its threads.
+_PASSED = ("aget_graph", "builder", "channels", "checkpointer", "get_graph", "name", "nodes", "store")
 
 
 class CompactingSupervisor(Compacting):
@@ -50,6 +52,11 @@ class CompactingSupervisor(Compacting):
         )
         nodes = getattr(agent, "nodes", None) or {}
         self.supervisor_name = supervisor_name or ("supervisor" if "supervisor" in nodes else None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _PASSED:
+            return getattr(self.__dict__["agent"], name)
+        raise AttributeError(f"CompactingSupervisor has no attribute {name!r}; its agent stands in `agent`")
 
     # Running.
 
@@ -105,6 +112,12 @@ class CompactingSupervisor(Compacting):
             chunk = event if stream_mode == "events" else chunk_of(event)
             if chunk is not None:
                 yield chunk
+
+    async def astream_events(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+        """Streams the agent's own events, and compacts the thread behind them."""
+        async for event in self.agent.astream_events(input, config, **options):
+            yield event
+        await arun(self.agent, self._after(config))
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         return {**options, "stream_mode": ["messages", "updates"], "subgraphs": self.supervisor_name is not None}
