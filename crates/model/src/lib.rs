@@ -2,6 +2,7 @@
 //!
 //! | to | use |
 //! |---|---|
+//! | send any request to a server | [`Outgoing`] |
 //! | say where a model is reached | [`Endpoint`] |
 //! | ask a model | [`Client::events`] for a stream, [`Client::reply`] for a whole answer |
 //! | set timeouts and retries | [`Settings`] |
@@ -33,6 +34,7 @@ mod extractive;
 mod made;
 mod native;
 mod order;
+mod outgoing;
 mod outward;
 mod prompt;
 mod readable;
@@ -50,7 +52,7 @@ pub use error::{Begun, CODES, ModelError, Refused, Wait};
 pub use extractive::extractive;
 pub use made::{Course, Fallen, Made, Manner, Spent};
 pub use order::{Order, Routes, Sent, Shows, Writer};
-pub use outward::Outward;
+pub use outgoing::{Body, Outgoing, Unanswered, whole};
 pub use settings::{Retries, Settings, Timeouts};
 pub use summarise::{native, readable, summarise};
 pub use written::{Prompt, prompt, written};

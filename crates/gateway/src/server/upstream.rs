@@ -1,16 +1,14 @@
 //! Sends requests to the providers.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, Uri};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error as SendError};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use model::Outward;
+use model::{Outgoing, Unanswered};
 
 use crate::config::Upstreams;
 use crate::server::refusal::Reason;
@@ -23,14 +21,11 @@ const CONNECTING: Duration = Duration::from_secs(10);
 /// way.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The HTTP clients for the providers. They use HTTP/1.1: on one HTTP/2 connection a provider accepts about a
-/// hundred requests at a time, and the others would wait.
+/// The providers and the HTTP client for them.
 pub(crate) struct Upstream {
     anthropic: Base,
     openai: Base,
-    plain: Client<HttpConnector, Body>,
-    /// Present if a provider uses TLS.
-    secure: Option<Client<HttpsConnector<Outward>, Body>>,
+    outgoing: Outgoing,
 }
 
 /// The base of a provider's URLs.
@@ -96,21 +91,15 @@ impl Upstream {
         let tls = [&anthropic, &openai]
             .iter()
             .any(|base| base.scheme == Scheme::HTTPS);
-        let secure = if tls {
-            let builder = HttpsConnectorBuilder::new().with_native_roots()?;
-            let connector = builder
-                .https_only()
-                .enable_http1()
-                .wrap_connector(Outward::new(connector()));
-            Some(client().build(connector))
-        } else {
-            None
-        };
+        let outgoing = Outgoing::new(CONNECTING, IDLE);
+        if tls {
+            // What is missing shows at the start, not with the first request.
+            outgoing.read_roots().map_err(io::Error::other)?;
+        }
         Ok(Self {
             anthropic,
             openai,
-            plain: client().build(connector()),
-            secure,
+            outgoing,
         })
     }
 
@@ -147,41 +136,21 @@ impl Upstream {
             .map_or("/", |target| target.as_str());
         *request.uri_mut() = base.join(target).ok_or(Reason::BrokenBody)?;
         *request.version_mut() = http::Version::HTTP_11;
-        let sent = match &self.secure {
-            Some(secure) if base.scheme == Scheme::HTTPS => secure.request(request),
-            _ => self.plain.request(request),
-        };
-        sent.await.map_err(|error| {
+        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+        self.outgoing.send(request).await.map_err(|error| {
             tracing::warn!(error = %chain(&error), "the provider did not answer");
             reason(&error)
         })
     }
 }
 
-fn connector() -> HttpConnector {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(CONNECTING));
-    connector
-}
-
-fn client() -> hyper_util::client::legacy::Builder {
-    let mut builder = Client::builder(TokioExecutor::new());
-    builder
-        .pool_idle_timeout(IDLE)
-        .pool_timer(TokioTimer::new())
-        .timer(TokioTimer::new());
-    builder
-}
-
-fn reason(error: &SendError) -> Reason {
-    if error.is_connect() {
-        Reason::Unreachable
-    } else if caused_by_client(error) {
-        Reason::BrokenBody
-    } else {
-        Reason::BrokenAnswer
+fn reason(error: &Unanswered) -> Reason {
+    match error {
+        Unanswered::Broken(error) if error.is_connect() => Reason::Unreachable,
+        Unanswered::Broken(error) if caused_by_client(error) => Reason::BrokenBody,
+        Unanswered::Broken(_) => Reason::BrokenAnswer,
+        // The root certificates were read at the start.
+        _ => Reason::Unreachable,
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -14,6 +14,7 @@ use super::retry::{asked_pause, should_retry};
 use super::{Client, Inner};
 use crate::endpoint::Endpoint;
 use crate::error::{Begun, ModelError, Refused, Wait};
+use crate::outgoing::{Unanswered, whole};
 
 /// The longest refusal that is read, in bytes.
 const LONGEST_REFUSAL: usize = 1 << 20;
@@ -126,26 +127,21 @@ impl Inner {
         endpoint: &Endpoint,
         body: Bytes,
     ) -> Result<Response<Incoming>, ModelError> {
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(whole(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = endpoint.uri().clone();
         *request.headers_mut() = endpoint.request_headers();
-        let sent = if endpoint.uri().scheme_str() == Some("https") {
-            let why = |why: &String| ModelError::NoRoots { why: why.clone() };
-            self.tls.as_ref().map_err(why)?.request(request).await
-        } else {
-            self.plain.request(request).await
-        };
-        sent.map_err(|error| {
-            if error.is_connect() {
-                ModelError::Unreachable {
+        self.outgoing
+            .send(request)
+            .await
+            .map_err(|error| match error {
+                Unanswered::NoRoots(why) => ModelError::NoRoots { why },
+                Unanswered::Broken(error) if error.is_connect() => ModelError::Unreachable {
                     host: endpoint.host().to_owned(),
                     why: root_cause(&error),
-                }
-            } else {
-                ModelError::Broken { when: Begun::No }
-            }
-        })
+                },
+                Unanswered::Broken(_) => ModelError::Broken { when: Begun::No },
+            })
     }
 }
 

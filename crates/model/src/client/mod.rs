@@ -14,17 +14,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http_body_util::Full;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client as Http;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, sleep, timeout};
 use wire::api::Reply;
 
 use crate::endpoint::Endpoint;
 use crate::error::{Begun, ModelError, Wait};
-use crate::outward::Outward;
+use crate::outgoing::Outgoing;
 use crate::settings::Settings;
 pub use events::Events;
 use exchange::Opened;
@@ -38,9 +33,7 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Client(Arc<Inner>);
 
 struct Inner {
-    plain: Http<HttpConnector, Full<Bytes>>,
-    /// `Err`: the system's message about its root certificates.
-    tls: Result<Http<HttpsConnector<Outward>, Full<Bytes>>, String>,
+    outgoing: Outgoing,
     settings: Settings,
 }
 
@@ -70,28 +63,11 @@ impl Default for Client {
 }
 
 impl Client {
-    /// A client. Reads the system's root certificates once; without any, it speaks plain
-    /// http only.
+    /// A client. Without root certificates, it speaks plain http only.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(settings.timeouts.connect));
-        connector.set_nodelay(true);
-        connector.enforce_http(false);
-        let mut http = Http::builder(TokioExecutor::new());
-        http.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new());
-        let tls = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map(|roots| {
-                let speaks = roots.https_only().enable_http1().enable_http2();
-                http.build(speaks.wrap_connector(Outward::new(connector.clone())))
-            })
-            .map_err(|error| error.to_string());
-        Self(Arc::new(Inner {
-            plain: http.build(connector),
-            tls,
-            settings,
-        }))
+        let outgoing = Outgoing::new(settings.timeouts.connect, IDLE);
+        Self(Arc::new(Inner { outgoing, settings }))
     }
 
     /// The settings.

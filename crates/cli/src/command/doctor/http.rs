@@ -4,12 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, header};
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use model::Outward;
+use http_body_util::{BodyExt, Limited};
+use model::{Outgoing, whole};
 use tokio::time::timeout;
 
 /// The time for a whole answer.
@@ -23,22 +19,12 @@ pub async fn ask(url: &str, token: Option<&str>) -> Option<Bytes> {
     if let Some(token) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
     }
-    let request = request.body(Empty::new()).ok()?;
+    let request = request.body(whole(Bytes::new())).ok()?;
     timeout(PATIENCE, send(request)).await.ok()?
 }
 
-async fn send(request: Request<Empty<Bytes>>) -> Option<Bytes> {
-    let builder = Client::builder(TokioExecutor::new());
-    let sent = if request.uri().scheme_str() == Some("https") {
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new().with_native_roots().ok()?;
-        let tls = tls.https_only().enable_http1();
-        let client = builder.build(tls.wrap_connector(Outward::new(connector)));
-        client.request(request).await
-    } else {
-        builder.build_http().request(request).await
-    };
-    let body = Limited::new(sent.ok()?.into_body(), LONGEST);
+async fn send(request: Request<model::Body>) -> Option<Bytes> {
+    let answer = Outgoing::new(PATIENCE, PATIENCE).send(request).await.ok()?;
+    let body = Limited::new(answer.into_body(), LONGEST);
     Some(body.collect().await.ok()?.to_bytes())
 }
