@@ -2,8 +2,10 @@
 //!
 //! The commands are those of README's console blocks, in their order, in a fresh clone of the newest commit with an
 //! empty home, an empty registry cache and an empty target. The provider is the simulated one. The agents that README
-//! names (`claude`, `codex`, `my-agent`) are stand-ins that send one request each.
+//! names (`claude`, `codex`, `my-agent`) are stand-ins that send one request each. What the demo prints has to agree
+//! with what README says that it prints.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,9 @@ use crate::command::{self, say, variable};
 
 /// The longest CPU time from the clone to the end of the demo.
 const DEMO: Duration = Duration::from_secs(300);
+/// How far a figure of the demo may be from README's: a share of it, and so much more. The agent reads the files as
+/// they are.
+const NEAR: (f64, f64) = (0.25, 0.2);
 
 /// Of the environment, what says how to reach registries and compilers.
 const KEPT: [&str; 10] = [
@@ -122,13 +127,13 @@ impl Stranger {
             let before = used();
             let (done, took) = timed(|| match role {
                 Role::Run => self.perform(line),
-                Role::Serve => self.serve(line),
+                Role::Serve => self.serve(line).map(|()| String::new()),
                 Role::Leave(why) => {
                     say(&format!("left out: {why}"));
-                    Ok(())
+                    Ok(String::new())
                 }
             });
-            done?;
+            let printed = done?;
             let worked = used().saturating_sub(before);
             if number == 0 {
                 ensure!(
@@ -137,6 +142,7 @@ impl Stranger {
                     worked.as_secs(),
                     DEMO.as_secs()
                 );
+                agree(&figures(&readme), &figures(&printed))?;
             }
             // The provider is no command of README; it is there once the program is.
             if self.provider.is_none() && line.starts_with("cargo install") {
@@ -188,10 +194,17 @@ impl Stranger {
         shell
     }
 
-    fn perform(&self, line: &str) -> anyhow::Result<()> {
-        let status = self.shell(line).stdin(Stdio::null()).status()?;
-        ensure!(status.success(), "`{line}` failed ({status})");
-        Ok(())
+    /// Runs a command and returns what it printed.
+    fn perform(&self, line: &str) -> anyhow::Result<String> {
+        let mut shell = self.shell(line);
+        let ended = shell
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()?;
+        let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
+        say(printed.trim_end());
+        ensure!(ended.status.success(), "`{line}` failed ({})", ended.status);
+        Ok(printed)
     }
 
     fn serve(&mut self, line: &str) -> anyhow::Result<()> {
@@ -234,6 +247,40 @@ fn commands(readme: &str) -> Vec<&str> {
         }
     }
     found
+}
+
+/// The rows of the demo's comparison, each with the figures in it.
+fn figures(text: &str) -> BTreeMap<String, Vec<f64>> {
+    let is_head = |line: &&str| line.contains("with Ebbtide") && line.contains("without");
+    let rows = text.lines().skip_while(|line| !is_head(line)).skip(2);
+    rows.take_while(|line| !line.is_empty() && !line.starts_with("```"))
+        .filter_map(|line| line.trim().split_once("  "))
+        .map(|(name, told)| {
+            let words = told.split(|it: char| !it.is_ascii_digit() && it != '.');
+            (
+                name.to_owned(),
+                words.filter_map(|it| it.parse().ok()).collect(),
+            )
+        })
+        .collect()
+}
+
+/// Fails where the figures of README are not near those of the demo.
+fn agree(
+    readme: &BTreeMap<String, Vec<f64>>,
+    demo: &BTreeMap<String, Vec<f64>>,
+) -> anyhow::Result<()> {
+    let (share, more) = NEAR;
+    let is_near = |(said, is): (&f64, &f64)| (said - is).abs() <= said * share + more;
+    ensure!(!readme.is_empty(), "README has no figures of the demo");
+    for (name, said) in readme {
+        let is = demo.get(name).map(Vec::as_slice).unwrap_or_default();
+        ensure!(
+            said.len() == is.len() && said.iter().zip(is).all(is_near),
+            "README says {said:?} for \"{name}\", and the demo {is:?}; put the new figures into README"
+        );
+    }
+    Ok(())
 }
 
 fn role(line: &str) -> anyhow::Result<Role> {
@@ -322,7 +369,7 @@ exec curl --silent --show-error --fail "$url/responses" \
 mod tests {
     use std::path::Path;
 
-    use super::{Role, commands, role};
+    use super::{Role, agree, commands, figures, role};
 
     #[test]
     fn every_command_of_readme_has_a_role() {
@@ -334,6 +381,23 @@ mod tests {
         for line in commands {
             assert!(role(line).is_ok(), "{line}");
         }
+    }
+
+    #[test]
+    fn figures_agree_with_the_demos() {
+        let table = |wait: &str, pins: &str| {
+            let head = "             with Ebbtide   without\n──────────────\n";
+            figures(&format!(
+                "{head}longest wait        {wait}      13 s\npins   {pins}  25 of 62\n\nmore   1\n"
+            ))
+        };
+        let readme = table("0.7 s", "60 of 60");
+        assert_eq!(readme.get("pins"), Some(&vec![60.0, 60.0, 25.0, 62.0]));
+        assert_eq!(readme.len(), 2);
+        assert!(agree(&readme, &table("0.9 s", "58 of 58")).is_ok());
+        assert!(agree(&readme, &table("7 s", "60 of 60")).is_err());
+        assert!(agree(&readme, &figures("")).is_err());
+        assert!(agree(&figures(""), &readme).is_err());
     }
 
     #[test]
