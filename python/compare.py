@@ -146,7 +146,8 @@ def talk(rival: Rival) -> None:
     rival.facts["summaries written"] = str(writer.written)
     rival.facts["of them while the agent waited"] = str(writer.waits)
     first, *took = took
-    waited = sum(took) - len(took) * statistics.median(took)
+    usual = statistics.median(took)
+    waited = sum(max(one - usual, 0) for one in took)
     rival.facts["waiting time per summary"] = f"{waited / max(writer.written, 1):.2f} s"
     rival.facts["first turn"] = f"{first:.2f} s"
     rival.facts["longest turn after it"] = f"{max(took):.2f} s"

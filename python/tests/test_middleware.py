@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import langgraph.runtime
 import pytest
 from conftest import WINDOW, Script, call, words
 from langchain.agents import create_agent
@@ -25,6 +27,11 @@ from ebbtide import Engine, View
 from ebbtide.langgraph import EbbtideMiddleware, pre_model_hook, threads
 from ebbtide.langgraph.middleware import EbbtideState
 from ebbtide.langgraph.messages import Encoder, answer, body, encode, shown
+
+# On Python 3.10, LangGraph tells an async run its thread as of the version that has `ExecutionInfo`.
+IS_THREADED = sys.version_info >= (3, 11) or hasattr(langgraph.runtime, "ExecutionInfo")
+threaded = pytest.mark.skipif(not IS_THREADED, reason="LangGraph does not tell an async run its thread here")
+
 
 TURNS = 24
 
@@ -80,6 +87,7 @@ def test_streamed(script: Script, saver: Any) -> None:
     check_whole(agent, script)
 
 
+@threaded
 async def test_async_and_streamed_in_every_mode(script: Script, tmp_path: Path) -> None:
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
         agent = agent_of(script, saver)
@@ -99,6 +107,7 @@ async def test_async_and_streamed_in_every_mode(script: Script, tmp_path: Path) 
         assert len(script.seen[-1]) < 1.2 * TURNS
 
 
+@threaded
 async def test_async_on_postgres(script: Script, postgres: str) -> None:
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
@@ -150,6 +159,20 @@ def test_the_agents_own_model_writes(script: Script) -> None:
     assert any("violet parser is next" in str(message.content) for message in model.seen[-1])
 
 
+async def test_async_threads_never_share_a_memory(script: Script) -> None:
+    middleware = EbbtideMiddleware(window=WINDOW)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for name in ("one", "two"):
+        await agent.ainvoke(ask(1), config(name))
+    found = [middleware.conversation(name) for name in ("one", "two")]
+    if IS_THREADED:
+        assert None not in found and found[0] != found[1]
+    else:
+        # LangGraph does not tell which thread runs, so none has a memory.
+        assert found == [None, None] and middleware.conversation(None) is None
+
+
+@threaded
 async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     async def writer(system: str, source: str) -> str:
         await asyncio.sleep(0)
@@ -164,6 +187,7 @@ async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     assert "coroutine object" not in str(script.seen[-1])
 
 
+@threaded
 async def test_a_request_that_is_held_leaves_the_event_loop_free(script: Script) -> None:
     calls: list[bool] = []
 
@@ -183,6 +207,7 @@ async def test_a_request_that_is_held_leaves_the_event_loop_free(script: Script)
     assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
 
 
+@threaded
 async def test_a_summary_without_a_model_leaves_the_event_loop_free(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -381,6 +381,8 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path, program: str)
         replay.run(tmp_path / "b.json", program=program)
     several = replay.run([tmp_path / "missing.json", *sorted(tmp_path.glob("*.json"))], program=program)
     assert len(several.comparisons) == 1 and [one["code"] for one in several.skipped] == ["E0001", "E0121"]
+    with pytest.raises(RuntimeError, match=r"E0121[^;]*; [^;]*E0001"):
+        replay.run([tmp_path / "b.json", tmp_path / "missing.json"], program=program)
     with pytest.raises(RuntimeError, match="E0303"):
         replay.run([tmp_path, tmp_path], strategies="none", program=program)
 

@@ -12,6 +12,7 @@ import pytest
 from conftest import WINDOW, Script, call, fresh, words
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -656,6 +657,9 @@ async def test_events_and_what_is_the_agents_own(script: Script) -> None:
         asked = {"messages": [HumanMessage(words(number))]}
         kinds = {event["event"] async for event in supervisor.astream_events(asked, config(), version="v2")}
         assert "on_chain_end" in kinds
+    if type(agent).astream_events is not Runnable.astream_events:  # Newer versions have events of their own.
+        asked = {"messages": [HumanMessage("And the new way?")]}
+        assert [event async for event in supervisor.astream_events(asked, config(), version="v3")]
     assert supervisor.explain(config())
     assert supervisor.get_graph().nodes.keys() == agent.get_graph().nodes.keys()
     assert supervisor.nodes is agent.nodes
@@ -879,3 +883,39 @@ def test_a_supervisor_is_wrapped_and_its_helpers_are_not(saver: Any) -> None:
     # What the helper says to itself is in no summary.
     whole = wrapped.get_state(config(), view=True).originals
     assert [m.content for m in whole] == [m.content for m in plain]
+
+
+def test_the_end_of_a_thread_does_not_end_a_run_that_came_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "word " * 60
+
+    def follows(state: Any) -> str:
+        return "c" if any(MARKER in str(message.content) for message in state["messages"]) else END
+
+    def last(state: Any) -> Any:
+        if "wait" in str(state["messages"][-1].content):
+            interrupt("approve?")
+        return {"messages": [AIMessage("c")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("a", lambda _: {"messages": [AIMessage(f"a {long}")]})
+    graph.add_node("c", last)
+    graph.add_conditional_edges(START, lambda state: "c" if "wait" in state["messages"][-1].content else "a")
+    graph.add_conditional_edges("a", follows, ["c", END])
+    graph.add_edge("c", END)
+    agent = graph.compile(checkpointer=InMemorySaver())
+    supervisor = CompactingSupervisor(agent, HistoryManager(), token_limit=300)
+    write = type(agent).update_state
+
+    def late(self: Any, of: Any, values: Any, as_node: Any = None, *rest: Any, **more: Any) -> Any:
+        if as_node == END:
+            agent.invoke({"messages": [HumanMessage("wait please")]}, config())
+        return write(self, of, values, as_node, *rest, **more)
+
+    monkeypatch.setattr(type(agent), "update_state", late)
+    for number in range(4):
+        supervisor.invoke({"messages": [HumanMessage(f"q{number} {long}")]}, config())
+        if agent.get_state(config()).next:
+            break
+    assert agent.get_state(config()).next == ("c",)
+    out = agent.invoke(Command(resume="yes"), config())
+    assert out["messages"][-1].content == "c"

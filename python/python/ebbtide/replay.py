@@ -144,7 +144,7 @@ def run(
     paths = [str(path) for path in ([sessions] if isinstance(sessions, (str, Path)) else sessions)]
     names = strategies if isinstance(strategies, str) else ",".join(strategies)
     options = ["--strategy", names, "--json", *(["--window", str(window)] if window else [])]
-    comparisons, skipped = [], []
+    comparisons, skipped, unread = [], [], []
     shows = sys.stderr.isatty() if progress is None else progress
     for number, path in enumerate(paths):
         if shows:
@@ -156,9 +156,12 @@ def run(
             skipped += report["skipped"]
         elif unreadable and len(paths) > 1:
             # The program skips such a path among others, too.
+            unread.append(why)
             skipped.append({"path": path, "code": unreadable[1], "message": unreadable[2]})
         else:
             raise RuntimeError(why)
+    if unread and not comparisons:
+        raise RuntimeError("; ".join(unread))
     if shows:
         _bar(len(paths), len(paths))
     return Replays(comparisons, skipped)

@@ -279,10 +279,15 @@ class Compacting:
         return (yield Call("update_state", config, (values, node)))
 
     def _at_rest(self, config: Any, own: Any) -> Steps[None]:
-        """Ends the thread where a write has named nodes to go on with, as a branch may for other messages."""
+        """Ends the thread where the write scheduled further nodes, as a branch may for other messages."""
         state = yield Call("get_state", config)
-        if state.next and _id(state.config) == _id(own):
-            yield Call("update_state", config, (None, END))
+        if not state.next or _id(state.config) != _id(own):
+            return
+        end = yield Call("update_state", config, (None, END))
+        covered = yield Newest(config, end)
+        if covered is not None and _id(covered.config) != _id(own):
+            # A run came between, which may wait for an answer.
+            yield from self._brought_back(config, covered, end)
 
     def _brought_back(self, config: Any, covered: Any, own: Any) -> Steps[None]:
         """Makes a state that a write has covered the newest again, with the tasks that it waits for."""

@@ -28,6 +28,10 @@ from ebbtide.langgraph.messages import Encoder, Shown, answer, body, digest, mad
 
 __all__ = ["EbbtideMiddleware", "EbbtideState", "Mark"]
 
+# What tells our tool `expand` from one of the agent's own, that of another middleware included.
+_OURS = {"ebbtide": "expand"}
+
+
 class Base(TypedDict):
     """The summary that stands in for the older messages of a thread.
 
@@ -164,7 +168,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     ) -> Any:
         """Calls the model with the view."""
         request = self._bindable(request)
-        # To make a summary takes a while even without a model, and a strategy may hold the request for one.
+        # Making a summary takes a while even without a model, and a strategy may hold the request for one.
         step = await asyncio.to_thread(self._begin, request)
         if step is None:
             return await handler(request)
@@ -178,10 +182,10 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         return self._end(step, response)
 
     def _bindable(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request without `expand` where its model takes no tools, as an agent without any may have one."""
-        own = [one for one in request.tools if one is self._expand]
+        """The request without `expand` where its model takes no tools: an agent without tools may have such a model."""
+        own = [one for one in request.tools if _is_ours(one)]
         if own and getattr(type(request.model), "bind_tools", None) is BaseChatModel.bind_tools:
-            return request.override(tools=[one for one in request.tools if one is not self._expand])
+            return request.override(tools=[one for one in request.tools if not _is_ours(one)])
         if self._expand is not None and not own and not self._warned and "expand" in map(_tool_name, request.tools):
             self._warned = True
             threads.log.warning(
@@ -193,7 +197,10 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     def _begin(self, request: ModelRequest[Any]) -> _Step | None:
         """The request with the view, or None where the engine failed: the agent then goes on without it."""
         try:
-            key = threads.thread()
+            key = threads.thread_of(request.runtime)
+            if key is None:
+                # Threads must not share a memory.
+                raise RuntimeError("LangGraph does not tell an async run on Python 3.10 its thread; use Python 3.11")
             engine = threads.engine_of(self.engine, *key)
             given = self._given(engine, key, request)
             came = engine.view(body(_name(request.model), given.written, tools=request.tools))
@@ -346,7 +353,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         return await asyncio.to_thread(self._shortened, request, result)
 
     def _shortened(self, request: Any, result: Any) -> Any:
-        if self.max_tool_result is None or request.tool is self._expand:
+        if self.max_tool_result is None or _is_ours(request.tool):
             return result
         if isinstance(result, Command):
             update = result.update
@@ -366,7 +373,10 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         texts = [text for block in blocks if (text := _text_in(block)) is not None]
         call = request.tool_call
         try:
-            engine = threads.engine_of(self.engine, threads.thread()[0])
+            key = threads.thread_of(request.runtime)
+            if key is None:
+                return message
+            engine = threads.engine_of(self.engine, key[0])
             short = engine.shorten(
                 "\n".join(texts),
                 limit=self.max_tool_result,
@@ -397,7 +407,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             """
             return self._expanded(handle, section)
 
-        return StructuredTool.from_function(expand)
+        return StructuredTool.from_function(expand, metadata=_OURS)
 
     def _expanded(self, handle: str, section: str | None) -> str:
         key = threads.thread()
@@ -431,6 +441,10 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             if agent is None or agent == place.rpartition("/")[0]:
                 return threads.engine_of(self.engine, name, place), found
         return None
+
+
+def _is_ours(one: Any) -> bool:
+    return isinstance(one, BaseTool) and one.metadata == _OURS
 
 
 def _base(mark: Mark) -> Base:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -115,7 +116,10 @@ class CompactingSupervisor(Compacting):
 
     async def astream_events(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
         """Streams the agent's own events, and compacts the thread behind them."""
-        async for event in self.agent.astream_events(input, config, **options):
+        events = self.agent.astream_events(input, config, **options)
+        if inspect.isawaitable(events):  # As of version "v3".
+            events = await events
+        async for event in events:
             yield event
         await arun(self.agent, self._after(config))
 

@@ -38,6 +38,20 @@ def thread(config: Any = None) -> tuple[str | None, str]:
     return (None if identity is None else str(identity)), agent
 
 
+def thread_of(runtime: Any) -> tuple[str | None, str] | None:
+    """The thread of a run and its agent. None where LangGraph does not tell: async runs on Python 3.10, before 1.1."""
+    config = getattr(runtime, "config", None)
+    if config is None:
+        try:
+            config = get_config()
+        except RuntimeError:
+            info = getattr(runtime, "execution_info", None)
+            if runtime is not None and info is None:
+                return None
+            config = {"configurable": {name: getattr(info, name, None) for name in ("thread_id", "checkpoint_ns")}}
+    return thread(config)
+
+
 def tenant(engine: Engine, thread_id: str | None) -> str:
     """The key of a thread's tenant: conversations of two threads never meet."""
     return f"{engine.tenant}\x1f{thread_id or ''}"
