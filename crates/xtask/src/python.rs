@@ -2,8 +2,8 @@
 //!
 //! The wheel is built as it is published, for every Linux since 2014 (zig links it) and every Python since 3.10,
 //! but with the profile of the tests. It is installed into two environments: one with the newest versions of the
-//! frameworks, and one with the oldest supported versions of LangChain and LangGraph on the oldest supported Python,
-//! where this machine has it. Every other supported Python of this machine runs the wheel alone.
+//! frameworks, and one with the oldest supported versions of LangChain and LangGraph. Where this machine has the
+//! oldest supported Python, it runs these versions, too. Every other supported Python runs the wheel alone.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -57,16 +57,19 @@ pub fn environment(root: &Path) -> anyhow::Result<PathBuf> {
     environment_of(root, ("newest", "newest"), None)
 }
 
-/// The interpreter with the oldest supported versions of the frameworks, of Python 3.10 where this machine has it.
-fn oldest(root: &Path) -> anyhow::Result<PathBuf> {
-    let (folder, python) = match interpreter(*MINORS.start()) {
-        Some(python) => ("oldest-3.10", Some(python)),
-        None => {
-            say("no Python 3.10 here: another one runs the oldest versions of the frameworks");
-            ("oldest", None)
-        }
-    };
-    environment_of(root, ("oldest", folder), python.as_deref())
+/// The interpreters with the oldest supported versions of the frameworks: the usual one, and Python 3.10 where this
+/// machine has it.
+fn oldest(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = vec![environment_of(root, ("oldest", "oldest"), None)?];
+    match interpreter(*MINORS.start()) {
+        Some(python) => found.push(environment_of(
+            root,
+            ("oldest", "oldest-3.10"),
+            Some(&python),
+        )?),
+        None => say("skipped: no Python 3.10 here for the oldest versions of the frameworks"),
+    }
+    Ok(found)
 }
 
 fn environment_of(
@@ -96,7 +99,9 @@ fn interpreter(minor: u32) -> Option<PathBuf> {
     let in_path = PathBuf::from(format!("python3.{minor}"));
     std::iter::once(in_path).chain(of_pyenv).find(|python| {
         let mut probe = Command::new(python);
-        probe.args(["-c", "import ensurepip, venv"]);
+        // A build without the lock of the interpreter takes no abi3 wheel.
+        let it = "import ensurepip, sysconfig, venv; assert not sysconfig.get_config_var('Py_GIL_DISABLED')";
+        probe.args(["-c", it]);
         command::answers(probe)
     })
 }
@@ -133,8 +138,8 @@ struct Bench {
     folder: PathBuf,
     /// The interpreter with the newest versions.
     newest: PathBuf,
-    /// The interpreter with the oldest supported versions.
-    oldest: PathBuf,
+    /// The interpreters with the oldest supported versions.
+    oldest: Vec<PathBuf>,
 }
 
 impl Bench {
@@ -175,10 +180,12 @@ impl Bench {
         self.python(&["-m", "pytest", "--quiet"])?;
         self.python(&["compare.py", "--check"])?;
         self.python(&["contract"])?;
-        install(&self.oldest, wheel)?;
-        let mut oldest = Command::new(&self.oldest);
-        oldest.args(["-m", "pytest", "--quiet"]).args(OLDEST);
-        command::run(self.here(oldest))?;
+        for python in &self.oldest {
+            install(python, wheel)?;
+            let mut oldest = Command::new(python);
+            oldest.args(["-m", "pytest", "--quiet"]).args(OLDEST);
+            command::run(self.here(oldest))?;
+        }
         self.everywhere(wheel)
     }
 
