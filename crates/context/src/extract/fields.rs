@@ -284,20 +284,21 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     }
 }
 
-/// Commands with their last outcome: those that failed last or ran often, then the newest.
+/// Commands with their last outcome: those that failed, then those that ran often, then the newest.
 fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
-    let telling = |command: &&super::artefacts::Command| command.failed || command.runs > 2;
     let newest = || done.commands.iter().rev();
     let mut is_complete = true;
-    for command in newest().filter(telling).take(6).chain(newest().take(8)) {
-        // Successes beside a failure that is left out would read as if all were well.
-        if !is_complete && !command.failed {
-            continue;
-        }
+    for command in newest().filter(|command| command.failed).take(6) {
         let is_added = page.add(Field::Done, &command.state(), &mut room);
-        if command.failed && !is_added {
-            is_complete &= page.add(Field::Done, &command.outcome(), &mut room);
+        is_complete &= is_added || page.add(Field::Done, &command.outcome(), &mut room);
+    }
+    // Successes without a failure that found no room would suggest that all went well.
+    if is_complete {
+        let successes = || newest().filter(|command| !command.failed);
+        let often = successes().filter(|command| command.runs > 2);
+        for command in often.take(6).chain(successes().take(8)) {
+            page.add(Field::Done, &command.state(), &mut room);
         }
     }
 }

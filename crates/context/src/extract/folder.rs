@@ -12,6 +12,9 @@ const LINE: usize = 32;
 /// The beginning of the line that names the folder.
 const NAMES: &str = "files with relative paths are in ";
 
+/// The beginnings of a file's state.
+const STATES: [&str; 5] = ["written (", "created", "changed ", "deleted", "not changed"];
+
 /// An absolute path that ends with `/`; empty where no folder is worth its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folder(String);
@@ -54,8 +57,7 @@ impl Folder {
     }
 }
 
-/// An earlier summary, in which every file has its whole path: what is quoted from it stands without the folder's
-/// line.
+/// Spells out every path of an earlier summary, since its quotations lose the folder's line.
 pub(super) fn in_full(summary: &str) -> Cow<'_, str> {
     let mut lines = summary.lines().filter_map(|line| line.strip_prefix("- "));
     let Some(folder) = lines.find_map(|line| line.strip_prefix(NAMES)) else {
@@ -78,7 +80,7 @@ pub(super) fn in_full(summary: &str) -> Cow<'_, str> {
                 let paths: Vec<String> = paths.split(", ").map(whole).collect();
                 out.extend(["- read: ", &paths.join(", ")]);
             }
-            Some((path, state)) if !path.starts_with('`') && !path.starts_with("commit ") => {
+            Some((path, state)) if STATES.iter().any(|it| state.starts_with(it)) => {
                 out.extend(["- ", &whole(path), ": ", state]);
             }
             _ => out.push_str(line),
