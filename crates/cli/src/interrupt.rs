@@ -1,24 +1,28 @@
 //! Waiting for Ctrl-C or SIGTERM.
 
+use std::io;
 use std::time::Duration;
 
 /// Waits for Ctrl-C, or for the SIGTERM that a service manager sends. From the call on, neither ends the process.
 pub fn interrupted() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
-        use tokio::signal::unix::{SignalKind, signal};
-        let signals = (
+        use tokio::signal::unix::{Signal, SignalKind, signal};
+        let (interrupt, end) = (
             signal(SignalKind::interrupt()),
             signal(SignalKind::terminate()),
         );
+        // Without a handler, the signal ends the process while this waits.
+        let received = |signal: io::Result<Signal>| async move {
+            match signal {
+                Ok(mut signal) => signal.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
         async move {
-            // Without a handler, the signal ends the process while this waits.
-            let (Ok(mut interrupt), Ok(mut end)) = signals else {
-                return std::future::pending().await;
-            };
             tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = end.recv() => {}
+                _ = received(interrupt) => {}
+                _ = received(end) => {}
             }
         }
     }

@@ -57,7 +57,7 @@ pub enum Happened {
     WouldSwap(Tokens, Tokens),
     /// A swap was taken back.
     TakenBack(Tokens, Tokens),
-    /// A larger summary that was ordered is not shown: with it, the view would have so many tokens.
+    /// A larger summary that was ordered is not shown: the size that the view would have had.
     NotShown(Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
@@ -143,7 +143,7 @@ impl fmt::Display for Happened {
             ),
             Self::NotShown(tokens) => write!(
                 f,
-                "the larger summary is not shown: the conversation has grown, and with it would have {tokens} tokens"
+                "the larger summary is not shown: the conversation has grown, and would have {tokens} tokens with it"
             ),
             Self::CrowdedOut(texts, tokens) => write!(
                 f,

@@ -59,7 +59,7 @@ pub fn run(
     logs::start(args.log, environment);
     runtime()?.block_on(async {
         let (running, _claim) = start(&effective, console).await?;
-        // Who reads the address may end this at once.
+        // A reader of the address may stop this immediately.
         let interrupt = interrupted();
         console.lines(introduction(&running, &effective))?;
         console.flush()?;

@@ -105,7 +105,7 @@ pub fn run(args: &SimArgs, console: &mut Console) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let listener = TcpListener::bind(args.listen).await.map_err(unusable)?;
         let running = sim::serve(listener, args.config(), clock(), log).map_err(unusable)?;
-        // Who reads the address may end this at once.
+        // A reader of the address may stop this immediately.
         let interrupt = interrupted();
         console.line(format!("listening on {}", running.url()))?;
         console.flush()?;

@@ -300,7 +300,7 @@ pub enum Telemetry {
         /// Tokens of the view after.
         after: Tokens,
     },
-    /// A larger summary that was ordered is not shown: with it, the view would have so many tokens.
+    /// A larger summary that was ordered is not shown: the size that the view would have had.
     NotShown(Tokens),
     /// A preparation failed, the n-th in a row.
     PreparationFailed(u32),
