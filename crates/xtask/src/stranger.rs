@@ -251,7 +251,7 @@ fn commands(readme: &str) -> Vec<&str> {
 
 /// The rows of the demo's comparison, each with the figures in it.
 fn figures(text: &str) -> BTreeMap<String, Vec<f64>> {
-    let is_head = |line: &&str| line.contains("with Ebbtide") && line.contains("without");
+    let is_head = |line: &&str| line.split_whitespace().eq(["with", "Ebbtide", "without"]);
     let rows = text.lines().skip_while(|line| !is_head(line)).skip(2);
     rows.take_while(|line| !line.is_empty() && !line.starts_with("```"))
         .filter_map(|line| line.trim().split_once("  "))
@@ -381,6 +381,7 @@ mod tests {
         for line in commands {
             assert!(role(line).is_ok(), "{line}");
         }
+        assert!(figures(&readme).contains_key("longest extra wait"));
     }
 
     #[test]
