@@ -490,6 +490,8 @@ def test_wrong_settings_are_refused_at_once(script: Script) -> None:
     for given, error, says in [
         ({"history_manager": saver}, TypeError, r"HistoryManager\(saver\)"),
         ({"token_limit": 0}, ValueError, "token_limit is 0 tokens; pass at least one"),
+        ({"token_limit": "500"}, TypeError, "token_limit is '500'; pass a number of tokens"),
+        ({"compaction_ratio": "half"}, TypeError, "compaction_ratio is 'half'; pass a share"),
         ({"token_limit": -1}, ValueError, "token_limit is -1 tokens; pass at least one"),
         ({"compaction_ratio": 0}, ValueError, "compaction_ratio is 0; pass a share above 0"),
         ({"compaction_ratio": 50}, ValueError, "compaction_ratio is 50; pass a share above 0"),
@@ -660,6 +662,7 @@ async def test_events_and_what_is_the_agents_own(script: Script) -> None:
     if type(agent).astream_events is not Runnable.astream_events:  # Newer versions have events of their own.
         asked = {"messages": [HumanMessage("And the new way?")]}
         assert [event async for event in supervisor.astream_events(asked, config(), version="v3")]
+        assert list(supervisor.stream_events(asked, config(), version="v3"))
     assert supervisor.explain(config())
     assert supervisor.get_graph().nodes.keys() == agent.get_graph().nodes.keys()
     assert supervisor.nodes is agent.nodes

@@ -50,6 +50,8 @@ def pins(given: Iterable[str]) -> tuple[str, ...]:
 
 def at_least_one(name: str, given: int | None, none: str) -> int | None:
     """Returns a number of tokens. `none` says what None stands for."""
+    if given is not None and not isinstance(given, int):
+        raise TypeError(f"{name} is {_shown(given)}; pass a number of tokens such as 100_000, or None for {none}")
     if given is not None and given < 1:
         raise ValueError(f"{name} is {given} tokens; pass at least one, or None for {none}")
     return given
@@ -57,6 +59,8 @@ def at_least_one(name: str, given: int | None, none: str) -> int | None:
 
 def share(name: str, given: float | None) -> float | None:
     """Returns a share of the messages."""
+    if given is not None and not isinstance(given, (int, float)):
+        raise TypeError(f"{name} is {_shown(given)}; pass a share of the messages, such as 0.5")
     if given is not None and not 0 < given <= 1:
         raise ValueError(f"{name} is {given}; pass a share above 0 and up to 1, such as 0.5")
     return given

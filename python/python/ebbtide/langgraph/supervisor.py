@@ -114,6 +114,11 @@ class CompactingSupervisor(Compacting):
             if chunk is not None:
                 yield chunk
 
+    def stream_events(self, input: Any, config: Any = None, **options: Any) -> Iterator[Any]:
+        """Streams the agent's own events, and compacts the thread behind them."""
+        yield from self.agent.stream_events(input, config, **options)
+        run(self.agent, self._after(config))
+
     async def astream_events(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
         """Streams the agent's own events, and compacts the thread behind them."""
         events = self.agent.astream_events(input, config, **options)
