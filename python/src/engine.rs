@@ -17,11 +17,11 @@ use pyo3::types::PyBytes;
 use crate::clock::time;
 use crate::error::{raised, unknown};
 use crate::told::{
-    Conversation, Excerpt, Explanation, Lost, Original, Pin, Purged, Shortened, Stats, told,
+    Conversation, Excerpt, Explanation, Lost, Original, Pin, Purged, Shortened, Stats, line, told,
 };
 use crate::way::{Digest, Held, View, Work, next};
 
-/// The memory of conversations.
+/// The memory of conversations, seen by one client of it.
 #[pyclass(frozen, module = "ebbtide")]
 pub struct Engine {
     engine: Arc<ebbtide::Engine>,
@@ -103,6 +103,15 @@ impl Settings {
 
 #[pymethods]
 impl Engine {
+    /// Opens an engine.
+    ///
+    /// `store` is the path of a SQLite file; without it, the history is in memory. `window` is the
+    /// window of every model in tokens; without it, the model's own. `strategy` names a built-in
+    /// strategy, or the program in `strategy_text`. `observe` changes nothing.
+    /// `summaries="caller"` hands out `Work` instead of making summaries without a model.
+    /// `patience` is the longest time in seconds that a request is held. `notes` tells the model
+    /// the state of its memory. `shrink` is the largest tool result that is first sent whole, in
+    /// tokens. The other four are those of `with_client`.
     #[new]
     #[pyo3(signature = (*, store = None, window = None, strategy = "prepared", strategy_text = None,
         observe = false, summaries = "extractive", patience = 0.0, notes = true, shrink = 16_000,
@@ -161,6 +170,7 @@ impl Engine {
         })
     }
 
+    /// Returns the same engine for another client. Conversations of different tenants never meet.
     #[pyo3(signature = (*, tenant = None, dialect = None, session = None, agent = None))]
     fn with_client(
         &self,
@@ -184,16 +194,22 @@ impl Engine {
         })
     }
 
+    /// The maker of summaries.
     #[getter]
     fn summaries(&self) -> &str {
         &self.summaries
     }
 
+    /// The key of the client's tenant.
     #[getter]
     fn tenant(&self) -> &str {
         &self.names.tenant
     }
 
+    /// Takes the body of a request for the next message, and gives the one to send.
+    ///
+    /// A `Held` comes only with `summaries="caller"` and a strategy that waits. `now` is in
+    /// seconds since 1970.
     #[pyo3(signature = (body, *, now = None))]
     fn view(&self, py: Python<'_>, body: Py<PyBytes>, now: Option<f64>) -> PyResult<Py<PyAny>> {
         let (bytes, now) = (Bytes::copy_from_slice(body.bind(py).as_bytes()), time(now)?);
@@ -201,6 +217,7 @@ impl Engine {
         next(py, told(py, came)?, body)
     }
 
+    /// Goes on with a request that was held, once its work is done or its time has come.
     #[pyo3(signature = (held, *, now = None))]
     fn resume(&self, py: Python<'_>, held: &Held, now: Option<f64>) -> PyResult<Py<PyAny>> {
         let (now, (held, body)) = (time(now)?, held.held.take("the hold")?);
@@ -208,6 +225,8 @@ impl Engine {
         next(py, told(py, came)?, body)
     }
 
+    /// Takes the whole answer, or what the view has heard of it. Returns the summary to make, if
+    /// any.
     #[pyo3(signature = (view, answer = None, *, now = None))]
     fn observe(
         &self,
@@ -224,6 +243,8 @@ impl Engine {
         Ok(told(py, work)?.map(Work::of))
     }
 
+    /// The provider refused a request as too long: the body to send instead, once, if there is
+    /// one.
     #[pyo3(signature = (view, status, body, *, now = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn refused<'py>(
@@ -243,12 +264,15 @@ impl Engine {
         Ok(again.map(|body| PyBytes::new(py, &body)))
     }
 
+    /// Takes the summary that a model wrote. One that is turned away is replaced by one without a
+    /// model.
     #[pyo3(signature = (work, text, *, now = None))]
     fn prepared(&self, py: Python<'_>, work: &Work, text: &str, now: Option<f64>) -> PyResult<()> {
         let (now, work) = (time(now)?, work.work.take("the work")?);
         told(py, py.detach(|| self.engine.prepared(work, text, now)))
     }
 
+    /// A summary could not be made: one is made without a model.
     #[pyo3(signature = (work, why, *, now = None))]
     fn failed(&self, py: Python<'_>, work: &Work, why: &str, now: Option<f64>) -> PyResult<()> {
         let (now, work) = (time(now)?, work.work.take("the work")?);
@@ -256,6 +280,7 @@ impl Engine {
         Ok(())
     }
 
+    /// Makes a summary without a model.
     #[pyo3(signature = (work, *, now = None))]
     fn extract(&self, py: Python<'_>, work: &Work, now: Option<f64>) -> PyResult<()> {
         let (now, work) = (time(now)?, work.work.take("the work")?);
@@ -263,6 +288,7 @@ impl Engine {
         Ok(())
     }
 
+    /// Pins a text: it stays in view word for word.
     #[pyo3(signature = (conversation, text, *, now = None))]
     fn pin(
         &self,
@@ -276,6 +302,7 @@ impl Engine {
         Ok(Pin::of(&told(py, pin)?))
     }
 
+    /// Removes a pin by its ID. Returns False where there is none.
     #[pyo3(signature = (conversation, pin, *, now = None))]
     fn unpin(
         &self,
@@ -292,21 +319,25 @@ impl Engine {
         )
     }
 
+    /// Orders a summary, to be swapped in as soon as it is ready.
     #[pyo3(signature = (conversation, *, now = None))]
     fn compact(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
         self.ordered(py, (conversation, now), ebbtide::Engine::compact)
     }
 
+    /// Orders that the newest swap is taken back with the next request.
     #[pyo3(signature = (conversation, *, now = None))]
     fn undo(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
         self.ordered(py, (conversation, now), ebbtide::Engine::undo)
     }
 
+    /// Orders that the view that was taken back is shown again.
     #[pyo3(signature = (conversation, *, now = None))]
     fn redo(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
         self.ordered(py, (conversation, now), ebbtide::Engine::redo)
     }
 
+    /// Returns the turns behind a summary, or behind the one that is shown.
     #[pyo3(signature = (conversation, summary = None))]
     fn expand(
         &self,
@@ -322,6 +353,8 @@ impl Engine {
             .collect())
     }
 
+    /// Returns the receipt of a summary, or of the one that is shown: what the model can no longer
+    /// see.
     #[pyo3(signature = (conversation, summary = None))]
     fn lost(&self, py: Python<'_>, conversation: &str, summary: Option<&str>) -> PyResult<Lost> {
         let (of, summary) = (found(conversation)?, mark(summary)?);
@@ -329,6 +362,8 @@ impl Engine {
         told(py, lost).map(Lost::of)
     }
 
+    /// Returns the original behind a handle such as `turn:14`. `section` is lines `10-80` or bytes
+    /// `b0-4000`.
     #[pyo3(signature = (conversation, handle, *, section = None, room = 24_000))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn original(
@@ -347,22 +382,26 @@ impl Engine {
         told(py, original).map(Excerpt::from)
     }
 
+    /// Explains a conversation's view: figures, pins, summaries, and the journal.
     fn explain(&self, py: Python<'_>, conversation: &str) -> PyResult<Explanation> {
         let of = found(conversation)?;
         let explained = py.detach(|| self.engine.explain(&self.client, of));
         Explanation::of(py, told(py, explained)?)
     }
 
+    /// Returns the client's conversations, those seen last first.
     fn conversations(&self, py: Python<'_>) -> PyResult<Vec<Conversation>> {
         let all = py.detach(|| self.engine.conversations(&self.client));
         Ok(told(py, all)?.iter().map(Conversation::of).collect())
     }
 
+    /// Returns the sums over the client's conversations.
     fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
         let all = py.detach(|| self.engine.conversations(&self.client));
         Ok(Stats::of(&told(py, all)?))
     }
 
+    /// Removes a conversation for good, or those last seen before a time, or all.
     #[pyo3(signature = (conversation = None, *, before = None))]
     fn purge(
         &self,
@@ -380,6 +419,7 @@ impl Engine {
         told(py, purged).map(Purged::of)
     }
 
+    /// Lets idle conversations leave memory. They come back from the store.
     #[pyo3(signature = (*, now = None))]
     fn rest(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
         let now = time(now)?;
@@ -387,6 +427,8 @@ impl Engine {
         Ok(())
     }
 
+    /// Shortens a tool result of more than `limit` tokens, and keeps the original. None where it
+    /// fits.
     #[pyo3(signature = (text, *, limit, call = "", tool = "", arguments = "{}", now = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn shorten(
@@ -410,6 +452,7 @@ impl Engine {
         Ok(told(py, short)?.map(Shortened::from))
     }
 
+    /// Returns the original of a shortened tool result.
     #[pyo3(signature = (handle, *, section = None, room = 24_000))]
     fn archived(
         &self,
@@ -422,16 +465,23 @@ impl Engine {
         told(py, original).map(Excerpt::from)
     }
 
+    /// Removes the originals of all shortened tool results of the client.
     fn forget_results(&self, py: Python<'_>) -> PyResult<Purged> {
         let purged = py.detach(|| self.engine.forget_results(&self.client));
         told(py, purged).map(Purged::of)
     }
 
+    /// Counts the tokens of a request's messages.
     fn count(&self, py: Python<'_>, body: &[u8]) -> PyResult<u64> {
         let counted = py.detach(|| self.engine.count(&self.client, body));
         told(py, counted).map(Tokens::get)
     }
 
+    /// Cuts a request's messages outside any conversation, never inside a step.
+    ///
+    /// Keeps all but the share `ratio` (0.5), or the newest `keep` tokens, or the messages from
+    /// index `at` on. The summary has about `room` tokens at most. None where no cut leaves
+    /// something on both sides.
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     #[pyo3(signature = (body, *, ratio = None, keep = None, at = None, room = None))]
     fn digest(
@@ -455,6 +505,10 @@ impl Engine {
             None => digest,
         };
         Ok(told(py, digest)?.map(within).map(Digest::of))
+    }
+
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["summaries", "tenant"])
     }
 }
 

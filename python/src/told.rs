@@ -9,16 +9,46 @@ use crate::clock::seconds;
 /// One conversation in figures.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Conversation {
+    /// Its ID.
     id: String,
+    /// The name of its session, if the client gave one.
     session: Option<String>,
+    /// The model of its last request.
     model: String,
+    /// The turns of its last request.
     turns: u64,
+    /// The tokens of the view that was sent last; None while it rests in the store.
     tokens: Option<u64>,
+    /// The window in tokens; None while it rests in the store.
     window: Option<u64>,
+    /// The summaries swapped in so far.
     compactions: u32,
+    /// The requests that were answered.
     requests: u64,
+    /// The cost in USD.
     cost: f64,
+    /// The time when it was last seen, in seconds since 1970.
     seen: f64,
+}
+
+#[pymethods]
+impl Conversation {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(
+            this.as_any(),
+            &[
+                "id",
+                "session",
+                "model",
+                "turns",
+                "tokens",
+                "window",
+                "compactions",
+                "requests",
+                "cost",
+            ],
+        )
+    }
 }
 
 impl Conversation {
@@ -42,17 +72,44 @@ impl Conversation {
     }
 }
 
-/// The sums over all conversations of a client.
+/// The sums over a client's conversations: tokens as the provider reported them, cost in USD.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Stats {
+    /// The conversations.
     conversations: usize,
+    /// The requests that were answered.
     requests: u64,
+    /// The summaries swapped in so far.
     compactions: u32,
+    /// The input tokens that came neither from the cache nor went into it.
     input: u64,
+    /// The input tokens read from the cache.
     cache_read: u64,
+    /// The input tokens written to the cache.
     cache_write: u64,
+    /// The output tokens.
     output: u64,
+    /// The cost in USD.
     cost: f64,
+}
+
+#[pymethods]
+impl Stats {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(
+            this.as_any(),
+            &[
+                "conversations",
+                "requests",
+                "compactions",
+                "input",
+                "cache_read",
+                "cache_write",
+                "output",
+                "cost",
+            ],
+        )
+    }
 }
 
 impl Stats {
@@ -79,9 +136,19 @@ impl Stats {
 #[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Pin {
+    /// Its ID, for `unpin`.
     id: String,
+    /// The text, word for word.
     text: String,
+    /// Its source: `user`, `agent`, `api` or `strategy`.
     origin: String,
+}
+
+#[pymethods]
+impl Pin {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["id", "text", "origin"])
+    }
 }
 
 impl Pin {
@@ -98,13 +165,30 @@ impl Pin {
 #[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Summary {
+    /// Its ID, for `expand` and `lost`.
     id: String,
+    /// The number of turns that it replaces, from the first one on.
     turns: usize,
+    /// Its size in tokens.
     tokens: u64,
+    /// The way it was made: `native`, `readable` or `extractive`.
     route: &'static str,
+    /// The time when it was made, in seconds since 1970.
     at: f64,
+    /// Its text.
     text: String,
+    /// True if the model sees it.
     is_shown: bool,
+}
+
+#[pymethods]
+impl Summary {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(
+            this.as_any(),
+            &["id", "turns", "tokens", "route", "is_shown", "text"],
+        )
+    }
 }
 
 impl Summary {
@@ -124,9 +208,14 @@ impl Summary {
 /// The reasons of a conversation's view.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Explanation {
+    /// The figures of the conversation.
     conversation: Py<Conversation>,
+    /// Its pins.
     pins: Vec<Pin>,
+    /// Its summaries, those of fewer turns first.
     summaries: Vec<Summary>,
+    /// Times, in seconds since 1970, and what happened then, newest first; empty while it rests in
+    /// the store.
     journal: Vec<(f64, String)>,
 }
 
@@ -144,6 +233,13 @@ impl Explanation {
 
 #[pymethods]
 impl Explanation {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(
+            this.as_any(),
+            &["conversation", "pins", "summaries", "journal"],
+        )
+    }
+
     fn _repr_html_(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         drawn(this.as_any(), "explanation")
     }
@@ -152,10 +248,21 @@ impl Explanation {
 /// A turn as it was said.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Original {
+    /// The speaker: `user`, `assistant`, …
     role: &'static str,
+    /// Its size in tokens.
     tokens: u64,
+    /// All that can be read of it.
     text: String,
+    /// The message as JSON.
     message: Py<PyBytes>,
+}
+
+#[pymethods]
+impl Original {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["role", "tokens", "text"])
+    }
 }
 
 impl Original {
@@ -173,17 +280,32 @@ impl Original {
 #[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Loss {
+    /// `constraint`, `decision`, `open task`, `failed attempt`, `closed task`, `action` or
+    /// `identifier`.
     kind: &'static str,
+    /// The handle of the turn that says it, for `original`.
     handle: String,
+    /// The quotation, on one line.
     text: String,
 }
 
-/// The receipt of a summary.
+#[pymethods]
+impl Loss {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["kind", "handle", "text"])
+    }
+}
+
+/// The receipt of a summary: what the model can no longer see.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Lost {
+    /// The turns that the summary replaces.
     turns: usize,
+    /// Their tokens.
     tokens: u64,
+    /// What is no longer seen, the most important first.
     entries: Vec<Loss>,
+    /// The number of entries that are not listed.
     left_out: usize,
 }
 
@@ -205,6 +327,10 @@ impl Lost {
 
 #[pymethods]
 impl Lost {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["turns", "tokens", "entries", "left_out"])
+    }
+
     fn _repr_html_(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         drawn(this.as_any(), "lost")
     }
@@ -213,11 +339,23 @@ impl Lost {
 /// A section of an original.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Excerpt {
+    /// The kind of original and its handle: `tool result (turn:14.2)`.
     title: String,
+    /// The text, as it was said.
     text: String,
+    /// The section that it is.
     section: String,
+    /// The section that follows, if any.
     next: Option<String>,
+    /// The size of the whole original in bytes.
     bytes: usize,
+}
+
+#[pymethods]
+impl Excerpt {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["title", "section", "next", "bytes"])
+    }
 }
 
 impl From<ebbtide::Excerpt> for Excerpt {
@@ -235,10 +373,21 @@ impl From<ebbtide::Excerpt> for Excerpt {
 /// A tool result that was shortened.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Shortened {
+    /// The text to use instead. Its first line says what is missing, and how to get it.
     text: String,
+    /// The handle of the original, for `archived`.
     handle: String,
+    /// The tokens of the original.
     before: u64,
+    /// The tokens of `text`.
     after: u64,
+}
+
+#[pymethods]
+impl Shortened {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["handle", "before", "after", "text"])
+    }
 }
 
 impl From<ebbtide::Shortened> for Shortened {
@@ -255,10 +404,21 @@ impl From<ebbtide::Shortened> for Shortened {
 /// What a purge removed.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Purged {
+    /// The conversations removed.
     conversations: u64,
+    /// The turns that no conversation leads to any more.
     turns: u64,
+    /// The summaries on those turns.
     marks: u64,
+    /// The bytes freed, as far as they are known.
     bytes: u64,
+}
+
+#[pymethods]
+impl Purged {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["conversations", "turns", "marks", "bytes"])
+    }
 }
 
 impl Purged {
@@ -276,6 +436,13 @@ impl Purged {
 pub fn drawn<'py>(this: &Bound<'py, PyAny>, picture: &str) -> PyResult<Bound<'py, PyAny>> {
     let module = this.py().import("ebbtide._html")?;
     module.getattr(picture)?.call1((this,))
+}
+
+/// An object on one line, with some of its members.
+pub fn line(this: &Bound<'_, PyAny>, members: &[&str]) -> PyResult<String> {
+    let module = this.py().import("ebbtide._repr")?;
+    let line = module.getattr("line")?;
+    line.call1((this, members.to_vec()))?.extract()
 }
 
 /// The result of a call, with its error as an exception.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::clock::seconds;
-use crate::told::{drawn, told};
+use crate::told::{drawn, line, told};
 
 /// A place for what is used once, from any thread.
 pub struct Once<T>(Mutex<Option<T>>);
@@ -32,7 +32,7 @@ impl<T> Once<T> {
     }
 }
 
-/// The body to send.
+/// The body to send for a request.
 #[pyclass(frozen, module = "ebbtide")]
 pub struct View {
     /// The bytes to send.
@@ -41,16 +41,16 @@ pub struct View {
     /// False if they are the caller's own.
     #[pyo3(get)]
     changed: bool,
-    /// What was done, in words.
+    /// What was done, in words: `kept`, `swapped`, `compacted`, …
     #[pyo3(get)]
     did: Vec<&'static str>,
     /// Names for the header `anthropic-beta`.
     #[pyo3(get)]
     betas: Vec<&'static str>,
-    /// The size; `None` where the body was not read.
+    /// The size; None where the body was not read.
     #[pyo3(get)]
     tokens: Option<u64>,
-    /// The conversation; `None` where it belongs to none.
+    /// The ID of the conversation; None where the request belongs to none.
     #[pyo3(get)]
     conversation: Option<String>,
     pub ticket: Once<Ticket>,
@@ -58,10 +58,14 @@ pub struct View {
 
 #[pymethods]
 impl View {
-    /// Hears a piece of the answer. True once a stream is whole.
+    /// Hears a piece of a streamed answer. True once the stream is whole.
     fn hear(&self, py: Python<'_>, piece: &[u8]) -> bool {
         py.detach(|| self.ticket.with(|ticket| ticket.hear(piece)))
             .unwrap_or_default()
+    }
+
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["did", "changed", "tokens", "conversation"])
     }
 
     fn _repr_html_(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
@@ -72,25 +76,32 @@ impl View {
 /// A request that waits for a summary.
 #[pyclass(frozen, module = "ebbtide")]
 pub struct Held {
-    /// The summary to make, if it is the caller's to make.
+    /// The summary to make; None where it was handed out before.
     #[pyo3(get)]
     work: Option<Py<Work>>,
-    /// The time at which it goes out without.
+    /// The time at which the request goes out without it.
     #[pyo3(get)]
     until: Option<f64>,
     pub held: Once<(ebbtide::Held, Py<PyBytes>)>,
 }
 
-/// A summary to make.
+#[pymethods]
+impl Held {
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["until", "work"])
+    }
+}
+
+/// A summary to make. Use it once: with `prepared`, `failed` or `extract`.
 #[pyclass(frozen, module = "ebbtide")]
 pub struct Work {
-    /// The conversation.
+    /// The ID of the conversation.
     #[pyo3(get)]
     conversation: String,
     /// The largest summary, in tokens.
     #[pyo3(get)]
     budget: u64,
-    /// The model of the conversation.
+    /// The model that the conversation is held with.
     #[pyo3(get)]
     model: String,
     pub work: Once<ebbtide::Work>,
@@ -98,12 +109,16 @@ pub struct Work {
 
 #[pymethods]
 impl Work {
-    /// The system prompt and the source for a model with so much room.
+    /// Returns the system prompt and the source, for a model with room for so many tokens of it.
     #[pyo3(signature = (room = 100_000))]
     fn prompt(&self, py: Python<'_>, room: u64) -> PyResult<(String, String)> {
         let prompt = py.detach(|| self.work.with(|work| work.prompt(Tokens::new(room))));
         let prompt = prompt.ok_or_else(|| PyValueError::new_err("the work was used already"))?;
         Ok((prompt.system, prompt.source))
+    }
+
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["conversation", "budget", "model"])
     }
 }
 
@@ -132,27 +147,31 @@ pub struct Digest {
 
 #[pymethods]
 impl Digest {
-    /// The system prompt and the source for a model with so much room.
+    /// Returns the system prompt and the source, for a model with room for so many tokens of it.
     #[pyo3(signature = (room = 100_000))]
     fn prompt(&self, py: Python<'_>, room: u64) -> (String, String) {
         let prompt = py.detach(|| self.digest.prompt(Tokens::new(room)));
         (prompt.system, prompt.source)
     }
 
-    /// A summary without a model.
+    /// Makes a summary without a model.
     fn extract(&self, py: Python<'_>) -> String {
         py.detach(|| self.digest.extract().to_string())
     }
 
-    /// The summary that a model's text becomes.
+    /// Checks a model's summary and completes it from the originals.
     fn written(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         let made = py.detach(|| self.digest.written(text));
         told(py, made).map(|text| text.to_string())
     }
 
-    /// Counts a text.
+    /// Counts the tokens of a text.
     fn count(&self, py: Python<'_>, text: &str) -> u64 {
         py.detach(|| self.digest.count(text).get())
+    }
+
+    fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {
+        line(this.as_any(), &["kept_from", "tokens"])
     }
 }
 

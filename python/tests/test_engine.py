@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ebbtide
-from ebbtide import EbbtideError, Engine, Held, View
+from ebbtide import EbbtideError, Engine, Held, View, _native
 from ebbtide._extras import needs
 
 
@@ -200,6 +203,41 @@ def test_the_stub_is_the_module() -> None:
     )
     assert checked.returncode == 0, checked.stdout
     assert (Path(ebbtide.__file__).parent / "py.typed").exists()
+
+
+def documented(owner: object, nodes: list[ast.stmt], path: str = "") -> Iterator[tuple[str, str | None, str | None]]:
+    """What the stub and the module say about each class and member."""
+    for node in nodes:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name not in ("__new__", "_repr_html_"):
+            member = getattr(owner, node.name)
+            at = f"{path}{node.name}"
+            yield at, ast.get_docstring(node), inspect.getdoc(member)
+            if isinstance(node, ast.ClassDef):
+                yield from documented(member, node.body, f"{at}.")
+
+
+def test_help_says_what_the_stub_says() -> None:
+    stub = ast.parse((Path(ebbtide.__file__).parent / "_native.pyi").read_text())
+    members = list(documented(_native, stub.body))
+    assert len(members) > 100
+    for at, written, said in members:
+        assert written and said, at
+        assert written.split() == said.split(), at
+
+
+def test_objects_show_themselves_on_one_line() -> None:
+    talk = Talk(Engine(window=8_000, notes=False))
+    talk.say("Always answer in French. " * 40)
+    view = talk.until("swapped")
+    assert view.conversation is not None
+    pin = talk.engine.pin(view.conversation, "Port 5433 is ours.")
+    assert repr(pin) == f"Pin(id='{pin.id}', text='Port 5433 is ours.', origin='api')"
+    told = talk.engine.explain(view.conversation)
+    lost = talk.engine.lost(view.conversation)
+    for it in (talk.engine, view, told, told.summaries[0], lost, talk.engine.stats()):
+        shown = repr(it)
+        assert shown.startswith(f"{type(it).__name__}(") and "\n" not in shown
+        assert len(shown) < 1_000, shown
 
 
 @pytest.mark.parametrize(

@@ -269,166 +269,222 @@ class Conversation:
     """One conversation in figures."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its ID."""
     @property
-    def session(self) -> str | None: ...
+    def session(self) -> str | None:
+        """The name of its session, if the client gave one."""
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """The model of its last request."""
     @property
-    def turns(self) -> int: ...
+    def turns(self) -> int:
+        """The turns of its last request."""
     @property
-    def tokens(self) -> int | None: ...
+    def tokens(self) -> int | None:
+        """The tokens of the view that was sent last; None while it rests in the store."""
     @property
-    def window(self) -> int | None: ...
+    def window(self) -> int | None:
+        """The window in tokens; None while it rests in the store."""
     @property
-    def compactions(self) -> int: ...
+    def compactions(self) -> int:
+        """The summaries swapped in so far."""
     @property
-    def requests(self) -> int: ...
+    def requests(self) -> int:
+        """The requests that were answered."""
     @property
-    def cost(self) -> float: ...
+    def cost(self) -> float:
+        """The cost in USD."""
     @property
-    def seen(self) -> float: ...
+    def seen(self) -> float:
+        """The time when it was last seen, in seconds since 1970."""
 
 @final
 class Stats:
     """The sums over a client's conversations: tokens as the provider reported them, cost in USD."""
 
     @property
-    def conversations(self) -> int: ...
+    def conversations(self) -> int:
+        """The conversations."""
     @property
-    def requests(self) -> int: ...
+    def requests(self) -> int:
+        """The requests that were answered."""
     @property
-    def compactions(self) -> int: ...
+    def compactions(self) -> int:
+        """The summaries swapped in so far."""
     @property
-    def input(self) -> int: ...
+    def input(self) -> int:
+        """The input tokens that came neither from the cache nor went into it."""
     @property
-    def cache_read(self) -> int: ...
+    def cache_read(self) -> int:
+        """The input tokens read from the cache."""
     @property
-    def cache_write(self) -> int: ...
+    def cache_write(self) -> int:
+        """The input tokens written to the cache."""
     @property
-    def output(self) -> int: ...
+    def output(self) -> int:
+        """The output tokens."""
     @property
-    def cost(self) -> float: ...
+    def cost(self) -> float:
+        """The cost in USD."""
 
 @final
 class Pin:
     """A pinned text."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its ID, for `unpin`."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text, word for word."""
     @property
-    def origin(self) -> str: ...
+    def origin(self) -> str:
+        """Its source: `user`, `agent`, `api` or `strategy`."""
 
 @final
 class Summary:
-    """A summary that was made. It replaces the first `turns` turns."""
+    """A summary that was made."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its ID, for `expand` and `lost`."""
     @property
-    def turns(self) -> int: ...
+    def turns(self) -> int:
+        """The number of turns that it replaces, from the first one on."""
     @property
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        """Its size in tokens."""
     @property
-    def route(self) -> str: ...
+    def route(self) -> str:
+        """The way it was made: `native`, `readable` or `extractive`."""
     @property
-    def at(self) -> float: ...
+    def at(self) -> float:
+        """The time when it was made, in seconds since 1970."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Its text."""
     @property
-    def is_shown(self) -> bool: ...
+    def is_shown(self) -> bool:
+        """True if the model sees it."""
 
 @final
 class Explanation:
-    """The reasons of a conversation's view. The journal holds times and words, newest first."""
+    """The reasons of a conversation's view."""
 
     @property
-    def conversation(self) -> Conversation: ...
+    def conversation(self) -> Conversation:
+        """The figures of the conversation."""
     @property
-    def pins(self) -> list[Pin]: ...
+    def pins(self) -> list[Pin]:
+        """Its pins."""
     @property
-    def summaries(self) -> list[Summary]: ...
+    def summaries(self) -> list[Summary]:
+        """Its summaries, those of fewer turns first."""
     @property
-    def journal(self) -> list[tuple[float, str]]: ...
+    def journal(self) -> list[tuple[float, str]]:
+        """Times, in seconds since 1970, and what happened then, newest first; empty while it rests in the store."""
     def _repr_html_(self) -> str: ...
 
 @final
 class Original:
-    """A turn as it was said. `message` is its JSON."""
+    """A turn as it was said."""
 
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """The speaker: `user`, `assistant`, …"""
     @property
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        """Its size in tokens."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """All that can be read of it."""
     @property
-    def message(self) -> bytes: ...
+    def message(self) -> bytes:
+        """The message as JSON."""
 
 @final
 class Loss:
     """One thing that the model can no longer see."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """`constraint`, `decision`, `open task`, `failed attempt`, `closed task`, `action` or `identifier`."""
     @property
-    def handle(self) -> str: ...
+    def handle(self) -> str:
+        """The handle of the turn that says it, for `original`."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The quotation, on one line."""
 
 @final
 class Lost:
-    """The receipt of a summary, with what matters most first."""
+    """The receipt of a summary: what the model can no longer see."""
 
     @property
-    def turns(self) -> int: ...
+    def turns(self) -> int:
+        """The turns that the summary replaces."""
     @property
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        """Their tokens."""
     @property
-    def entries(self) -> list[Loss]: ...
+    def entries(self) -> list[Loss]:
+        """What is no longer seen, the most important first."""
     @property
-    def left_out(self) -> int: ...
+    def left_out(self) -> int:
+        """The number of entries that are not listed."""
     def _repr_html_(self) -> str: ...
 
 @final
 class Excerpt:
-    """A section of an original. `next` names the section that follows, if any; `bytes` is the whole size."""
+    """A section of an original."""
 
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """The kind of original and its handle: `tool result (turn:14.2)`."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text, as it was said."""
     @property
-    def section(self) -> str: ...
+    def section(self) -> str:
+        """The section that it is."""
     @property
-    def next(self) -> str | None: ...
+    def next(self) -> str | None:
+        """The section that follows, if any."""
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """The size of the whole original in bytes."""
 
 @final
 class Shortened:
-    """A tool result that was shortened from `before` to `after` tokens."""
+    """A tool result that was shortened."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text to use instead. Its first line says what is missing, and how to get it."""
     @property
-    def handle(self) -> str: ...
+    def handle(self) -> str:
+        """The handle of the original, for `archived`."""
     @property
-    def before(self) -> int: ...
+    def before(self) -> int:
+        """The tokens of the original."""
     @property
-    def after(self) -> int: ...
+    def after(self) -> int:
+        """The tokens of `text`."""
 
 @final
 class Purged:
-    """The numbers of what a purge removed."""
+    """What a purge removed."""
 
     @property
-    def conversations(self) -> int: ...
+    def conversations(self) -> int:
+        """The conversations removed."""
     @property
-    def turns(self) -> int: ...
+    def turns(self) -> int:
+        """The turns that no conversation leads to any more."""
     @property
-    def marks(self) -> int: ...
+    def marks(self) -> int:
+        """The summaries on those turns."""
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """The bytes freed, as far as they are known."""
