@@ -229,11 +229,15 @@ impl Trouble {
         format!("{}: {}", self.at, self.line)
     }
 
-    /// `make: LINE, in turn 12; the same worked in turn 15`.
+    /// `make: LINE (turn 12; the same worked in turn 15)`.
     pub fn state(&self) -> String {
-        let (headline, turn) = (self.headline(), self.turn);
+        // Numbers count from 1, as in handles.
+        let (headline, turn) = (self.headline(), self.turn + 1);
         match self.ended {
-            Some(ended) => format!("{headline} (turn {turn}; the same worked in turn {ended})"),
+            Some(ended) => {
+                let ended = ended + 1;
+                format!("{headline} (turn {turn}; the same worked in turn {ended})")
+            }
             None => format!("{headline} (turn {turn}; not seen to work since)"),
         }
     }

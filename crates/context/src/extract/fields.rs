@@ -211,12 +211,12 @@ fn goal(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let is_goal = |request: &&(usize, String)| words(&request.1) >= 4;
     let first = old.iter().find(is_goal);
     if let Some((turn, text)) = first {
-        let by = format!("first request (turn {turn}): ");
+        let by = format!("first request (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
     let newest = old.iter().rev().find(is_goal);
     if let Some((turn, text)) = newest.filter(|newest| first != Some(newest)) {
-        let by = format!("newest request (turn {turn}): ");
+        let by = format!("newest request (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
 }
@@ -317,7 +317,11 @@ fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
 fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     for (turn, answer) in answers(known.steps) {
-        let entry = format!("the user answered (turn {turn}): {}", clip(answer, 400));
+        let entry = format!(
+            "the user answered (turn {}): {}",
+            turn + 1,
+            clip(answer, 400)
+        );
         page.add(Field::Decisions, &entry, &mut room);
     }
     for (_, sentence) in decided(known.pieces) {

@@ -98,7 +98,7 @@ fn every_field_tells_the_state_of_the_work() {
         let entries = summary.entries(field).join("\n");
         assert!(entries.contains(expected), "{expected:?} in {entries}");
     };
-    check(Field::Goal, "first request (turn 0): Make the importer");
+    check(Field::Goal, "first request (turn 1): Make the importer");
     check(
         Field::Decisions,
         "The root cause is the parallel reader in load_rows.",
@@ -110,7 +110,7 @@ fn every_field_tells_the_state_of_the_work() {
         Field::Done,
         "import_keeps_order` failed: error: test import_keeps_order failed at row 812",
     );
-    check(Field::Errors, "(turn 4; not seen to work since)");
+    check(Field::Errors, "(turn 5; not seen to work since)");
     check(
         Field::Task,
         "assistant: Next I will sort the batches by their offset.",
@@ -322,7 +322,7 @@ fn a_refusal_is_told_by_its_first_line() {
         let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
         summary.entries(Field::Errors).join("\n")
     };
-    let end = "(turn 0; not seen to work since)";
+    let end = "(turn 1; not seen to work since)";
     let tagged = "<tool_use_error>The file src/table_cells.rs has changed since it was read.</tool_use_error>";
     let turns = placed([
         call("Bash", r#"{"command":"x"}"#),
@@ -461,8 +461,8 @@ fn what_was_done_is_told_with_its_last_known_state() {
     assert_eq!(
         summary.entries(Field::Errors),
         [
-            "make test: undefined: load_rows (turn 7; the same worked in turn 11)",
-            "src/a.rs: String to replace not found in file. (turn 5; the same worked in turn 9)",
+            "make test: undefined: load_rows (turn 8; the same worked in turn 12)",
+            "src/a.rs: String to replace not found in file. (turn 6; the same worked in turn 10)",
         ]
     );
 }

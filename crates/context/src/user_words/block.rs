@@ -32,7 +32,7 @@ impl UserWords {
         out.push_str(HEAD);
         out.push('\n');
         for Said { turn, text } in &self.said {
-            let _ = writeln!(out, "[{turn}] {text}");
+            let _ = writeln!(out, "[{}] {text}", turn + 1);
         }
         if !self.left_out.is_empty() {
             out.push_str(LEFT_OUT);
@@ -70,10 +70,10 @@ impl UserWords {
     }
 }
 
-/// The number and the rest of a line `[12] rest`.
+/// The index of the turn and the rest of a line `[12] rest`. Numbers count from 1, as in handles.
 fn numbered(line: &str) -> Option<(usize, &str)> {
     let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
-    Some((number.parse().ok()?, rest))
+    Some((number.parse::<usize>().ok()?.checked_sub(1)?, rest))
 }
 
 /// `turn 3 (2 lines, 40 tokens), turn 9 (…), and turns 12, 15-19 (8 lines, 300 tokens)`.
@@ -82,13 +82,13 @@ fn list(left_out: &[LeftOut]) -> String {
         let lines = if units == 1 { "line" } else { "lines" };
         format!("({units} {lines}, {tokens} tokens)")
     };
-    let one = |it: &LeftOut| format!("turn {} {}", it.turn, size(it.units, it.tokens));
+    let one = |it: &LeftOut| format!("turn {} {}", it.turn + 1, size(it.units, it.tokens));
     let (named, others) = left_out.split_at(left_out.len().min(NAMED));
     let mut out: Vec<String> = named.iter().map(one).collect();
     if !others.is_empty() {
         let units = others.iter().map(|it| it.units).sum();
         let tokens = others.iter().map(|it| it.tokens).sum();
-        let turns = ranges(others.iter().map(|it| it.turn));
+        let turns = ranges(others.iter().map(|it| it.turn + 1));
         out.push(format!("and turns {turns} {}", size(units, tokens)));
     }
     out.join(", ")
@@ -111,6 +111,7 @@ fn listed(list: &str) -> Vec<LeftOut> {
         });
         let turns: Vec<usize> = rows
             .flat_map(|(first, last): (usize, usize)| first..=last)
+            .filter_map(|number| number.checked_sub(1))
             .take(LISTED)
             .collect();
         let share = |all: usize| all.div_ceil(turns.len().max(1));

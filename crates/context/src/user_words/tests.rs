@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::{Apart, Said, UserWords, room};
 use crate::counter::{Heuristic, TokenCounter};
+use crate::original::Handle;
 use crate::summary::{Field, Replaced, Summary, is_summary, parted};
 use crate::turn::{Role, Turn, TurnDraft, TurnId};
 use crate::units::Tokens;
@@ -57,6 +58,25 @@ fn what_fits_stands_whole_and_in_order() {
 }
 
 #[test]
+fn the_number_in_front_of_words_is_that_of_their_handle() {
+    let texts: Vec<(Role, String)> = RULES
+        .iter()
+        .flat_map(|rule| [user(*rule), (Role::Assistant, "Noted.".to_owned())])
+        .collect();
+    let turns = talk(&texts);
+    let block = of(&turns, 2_000).render();
+    let shown: Vec<(&str, &str)> = block
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.split_once("] "))
+        .collect();
+    assert_eq!(shown.len(), RULES.len());
+    for (number, text) in shown {
+        let handle = Handle::parse(&format!("turn:{number}")).unwrap();
+        assert_eq!(handle.original(&turns).unwrap().text, text);
+    }
+}
+
+#[test]
 fn a_long_paste_leaves_before_the_sentences_around_and_in_it() {
     for rule in RULES {
         let log: String = (0..400)
@@ -75,7 +95,7 @@ fn a_long_paste_leaves_before_the_sentences_around_and_in_it() {
             assert!(words.contains(kept), "{kept}\n{words}");
         }
         assert!(
-            words.contains("[Not shown here for lack of room: turn 0 ("),
+            words.contains("[Not shown here for lack of room: turn 1 ("),
             "{words}"
         );
         assert!(Heuristic.count(&words).get() <= 2_000);
