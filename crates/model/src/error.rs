@@ -81,6 +81,12 @@ pub enum ModelError {
         /// The stop reason of the answer.
         stop: Option<Stop>,
     },
+    /// The model wrote something else than a summary.
+    #[error("the answer is no summary: it has none of the headings that the prompt asks for{}", ended(.stop.as_ref()))]
+    NoHeadings {
+        /// The stop reason of the answer.
+        stop: Option<Stop>,
+    },
     /// This route is not open for this request.
     #[error("the {route} route is unavailable: {why}")]
     NotOpen {
@@ -195,6 +201,10 @@ fn stopped(stop: Option<&Stop>) -> String {
     }
 }
 
+fn ended(stop: Option<&Stop>) -> String {
+    stop.map_or_else(String::new, |stop| format!("; {}", stopped(Some(stop))))
+}
+
 context::error_codes! {
     /// The error codes of this crate.
     pub CODES:
@@ -246,7 +256,7 @@ impl Coded for ModelError {
             Self::Failed(_) => FAILED,
             Self::Unreadable(_) | Self::NoStream => UNREADABLE,
             Self::TooLong { .. } => TOO_LONG,
-            Self::NoSummary { .. } => NO_SUMMARY,
+            Self::NoSummary { .. } | Self::NoHeadings { .. } => NO_SUMMARY,
             Self::NotOpen { .. } => NOT_OPEN,
             Self::Rejected(_) => REJECTED,
             Self::NoRoom { .. } => NO_ROOM,

@@ -117,7 +117,7 @@ pub(crate) fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<
     // A ledger that the model wrote was not asked for; ours is made from the originals.
     while summary.pop(Field::Ledger).is_some() {}
     if summary.is_empty() {
-        return Err(ModelError::NoSummary { stop });
+        return Err(ModelError::NoHeadings { stop });
     }
     summary.replaced = Replaced {
         turns: order.old.len(),
@@ -326,9 +326,10 @@ mod tests {
     fn what_is_no_record_is_turned_away() {
         let order = order(800);
         let nothing = finished(&order, "I would rather talk of the weather.");
-        assert!(matches!(nothing, Err(ModelError::NoSummary { .. })));
+        let nothing = nothing.unwrap_err().to_string();
+        assert!(nothing.starts_with("the answer is no summary"), "{nothing}");
         let names = finished(&order, "## Identifiers\n- src/parser_1.rs");
-        assert!(matches!(names, Err(ModelError::NoSummary { .. })));
+        assert!(matches!(names, Err(ModelError::NoHeadings { .. })));
         let stuck = "## Goal\n".to_owned() + &"- again and again\n".repeat(20);
         let stuck = finished(&order, &stuck);
         let expected = ModelError::Rejected(Rejection::Degenerate);

@@ -173,7 +173,7 @@ async fn a_summary_that_stays_useless_gives_way_to_the_extractive_one() {
         assert_eq!(made.fallen.len(), 1);
         assert!(matches!(
             made.fallen[0].error,
-            model::ModelError::NoSummary { .. }
+            model::ModelError::NoHeadings { .. }
         ));
         assert_eq!(made.spent[0].requests, 2, "what failed was paid too");
         assert!(order.counter.count(parted(&made.text).1) <= order.budget);
