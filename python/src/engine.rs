@@ -22,6 +22,15 @@ use crate::told::{
 use crate::way::{Digest, Held, View, Work, next};
 
 /// The memory of conversations, seen by one client of it.
+///
+/// `store` is the path of a SQLite file; without it, the history is in memory. `window` is the
+/// window of every model in tokens; without it, the model's own. `strategy` names a built-in
+/// strategy, or the program in `strategy_text`. `observe` changes nothing.
+/// `summaries="caller"` hands out `Work` instead of making summaries without a model.
+/// `patience` is the longest time in seconds that a request is held; 0 holds none, except under a
+/// strategy that waits, with up to 300. `notes` tells the model the state of its memory. `shrink`
+/// is the largest tool result that is first sent whole, in tokens. The other four are those of
+/// `with_client`.
 #[pyclass(frozen, module = "ebbtide")]
 pub struct Engine {
     engine: Arc<ebbtide::Engine>,
@@ -103,15 +112,6 @@ impl Settings {
 
 #[pymethods]
 impl Engine {
-    /// Opens an engine.
-    ///
-    /// `store` is the path of a SQLite file; without it, the history is in memory. `window` is the
-    /// window of every model in tokens; without it, the model's own. `strategy` names a built-in
-    /// strategy, or the program in `strategy_text`. `observe` changes nothing.
-    /// `summaries="caller"` hands out `Work` instead of making summaries without a model.
-    /// `patience` is the longest time in seconds that a request is held. `notes` tells the model
-    /// the state of its memory. `shrink` is the largest tool result that is first sent whole, in
-    /// tokens. The other four are those of `with_client`.
     #[new]
     #[pyo3(signature = (*, store = None, window = None, strategy = "prepared", strategy_text = None,
         observe = false, summaries = "extractive", patience = 0.0, notes = true, shrink = 16_000,
@@ -401,7 +401,7 @@ impl Engine {
         Ok(Stats::of(&told(py, all)?))
     }
 
-    /// Removes a conversation for good, or those last seen before a time, or all.
+    /// Removes a conversation for good, or those last seen before a time, or all; not both at once.
     #[pyo3(signature = (conversation = None, *, before = None))]
     fn purge(
         &self,
@@ -409,6 +409,11 @@ impl Engine {
         conversation: Option<&str>,
         before: Option<f64>,
     ) -> PyResult<Purged> {
+        if conversation.is_some() && before.is_some() {
+            return Err(PyValueError::new_err(
+                "give a conversation or a time, not both",
+            ));
+        }
         let what = match conversation {
             Some(conversation) => Selection::One(found(conversation)?),
             None => {

@@ -195,6 +195,29 @@ def test_wrong_settings_are_refused() -> None:
         Engine(dialect="klingon")  # type: ignore[arg-type]
 
 
+def test_a_daemon_thread_inside_the_engine_does_not_disturb_the_end() -> None:
+    script = """
+import json, threading, time
+from ebbtide import Engine
+engine = Engine(window=8_000)
+body = json.dumps({"model": "claude-opus-4-5", "messages": [{"role": "user", "content": "word " * 3_000}]}).encode()
+def work():
+    while True:
+        engine.view(body)
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+    for _ in range(6):
+        assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
+def test_a_purge_takes_a_conversation_or_a_time() -> None:
+    engine = Engine(window=8_000)
+    with pytest.raises(ValueError, match="not both"):
+        engine.purge("0" * 32, before=0.0)
+
+
 def test_the_stub_is_the_module() -> None:
     # The oldest supported frameworks are tested without mypy.
     pytest.importorskip("mypy")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import json
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -239,6 +241,7 @@ def test_wrong_settings_are_refused_at_once(script: Script) -> None:
     for given, error, says in [
         ({"pins": "Never push."}, TypeError, "a list of texts"),
         ({"pins": [1]}, TypeError, "a list of texts"),
+        ({"pins": [" "]}, ValueError, "a text without a word"),
         ({"summarizer": 5}, TypeError, "summarizer is 5; pass a chat model"),
         ({"engine": "x"}, TypeError, "pass an ebbtide.Engine"),
         ({"engine": engine, "window": WINDOW}, ValueError, r"pass them to Engine"),
@@ -285,6 +288,67 @@ def test_pins_are_always_in_view(script: Script) -> None:
     assert any("Never touch src/part_3.rs." in str(message.content) for message in script.seen[-1])
 
 
+@pytest.mark.parametrize("way", ["middleware", "hook"])
+def test_a_pin_that_is_refused_costs_no_more_than_itself(
+    script: Script, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pins = ["x " * 1_000, "Never touch src/part_3.rs."]
+    if way == "middleware":
+        agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW, pins=pins))
+        for number in range(TURNS):
+            agent.invoke(ask(number), config())
+        last = script.seen[-1]
+    else:
+        hook, said = pre_model_hook(Engine(window=WINDOW), pins=pins), list[Any]()
+        for number in range(TURNS):
+            said += [*ask(number)["messages"], AIMessage("Done.", id=f"a{number}")]
+            last = hook({"messages": said[:-1]})["llm_input_messages"]
+    assert len(last) < TURNS * 3 / 2 and any("Never touch src/part_3.rs." in str(one.content) for one in last)
+    assert sum("is not pinned" in one.getMessage() for one in caplog.records) == 1
+
+
+def test_an_interrupt_while_a_request_waits_loses_no_summary(script: Script) -> None:
+    interrupts = [KeyboardInterrupt()]
+
+    def writer(system: str, source: str) -> str:
+        if interrupts:
+            raise interrupts.pop()
+        return "## Goal\n- read every part\n## Where the work stands\n- it goes on\n"
+
+    middleware = EbbtideMiddleware(window=WINDOW, strategy="stop_the_world", summarizer=writer)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        try:
+            agent.invoke(ask(number), config())
+        except KeyboardInterrupt:
+            pass
+    assert not interrupts and len(script.seen[-1]) < TURNS
+
+
+def test_a_fork_makes_its_summaries_itself(script: Script) -> None:
+    made: list[int] = []
+
+    def writer(system: str, source: str) -> str:
+        made.append(os.getpid())
+        return "## Goal\n- read every part\n## Where the work stands\n- it goes on\n"
+
+    middleware = EbbtideMiddleware(window=WINDOW, summarizer=writer)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        agent.invoke(ask(number), config("parent"))
+        middleware.wait(60)
+    child = os.fork()
+    if child == 0:
+        try:
+            made.clear()
+            for number in range(TURNS):
+                agent.invoke(ask(number), config("child"))
+                middleware.wait(60)
+        finally:  # The tests go on in the parent only.
+            os._exit(0 if made and set(made) == {os.getpid()} else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and made
+
+
 def test_six_of_six_interrupted_calls_are_resumed(saver: Any) -> None:
     ran: list[str] = []
 
@@ -313,6 +377,50 @@ def test_six_of_six_interrupted_calls_are_resumed(saver: Any) -> None:
     for seen in script.seen:
         open_calls = {c["id"] for m in seen if isinstance(m, AIMessage) for c in m.tool_calls}
         assert {m.tool_call_id for m in seen if isinstance(m, ToolMessage)} == open_calls
+
+
+def test_what_expand_returns_is_not_shortened_again() -> None:
+    log = "".join(f"step {line} is done\n" for line in range(4_000))
+
+    @tool
+    def build() -> str:
+        """Builds."""
+        return log
+
+    script = Script(answers=[call("build", "c1"), "Built."])
+    middleware = EbbtideMiddleware(window=32_000, max_tool_result=500)
+    agent = agent_of(script, InMemorySaver(), middleware, tools=[build])
+    agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
+    short = next(m for m in agent.get_state(config()).values["messages"] if isinstance(m, ToolMessage))
+    handle = re.findall(r'"([0-9a-f]{32})"', str(short.content))[0]
+    script.answers = [call("expand", "c2", handle=handle, section="2000-2200"), "Read."]
+    agent.invoke({"messages": [HumanMessage("Look again.")]}, config())
+    given = str(script.seen[-1][-1].content)
+    assert "step 1999 is done" in given and "follows]" in given and "shortened" not in given
+
+
+def test_one_result_does_not_fill_a_small_window() -> None:
+    @tool
+    def read() -> str:
+        """Reads."""
+        return "".join(f"line {line} of a long file\n" for line in range(2_000))
+
+    script = Script(answers=[call("read", "c1"), "Read."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW), tools=[read])
+    agent.invoke({"messages": [HumanMessage("Read it.")]}, config())
+    assert len(str(script.seen[-1][-1].content)) < WINDOW * 2
+
+
+def test_a_result_that_is_no_valid_text_stays_as_it_is() -> None:
+    @tool
+    def names() -> str:
+        """Lists names."""
+        return "name \udcff"
+
+    script = Script(answers=[call("names", "c1"), "Listed."])
+    agent = agent_of(script, InMemorySaver(), tools=[names])
+    out = agent.invoke({"messages": [HumanMessage("List them.")]}, config())
+    assert out["messages"][-1].content == "Listed." and script.seen[-1][-1].content == "name \udcff"
 
 
 def test_an_oversized_result_never_enters_the_state() -> None:
@@ -597,6 +705,10 @@ def test_a_new_process_with_the_same_window_goes_on_with_the_summary(script: Scr
     assert len(script.seen[-1]) < TURNS and words(turns + 2 + TURNS) == script.seen[-1][-1].content
     state = agent.get_state(config()).values["messages"]
     assert len(state) == 2 * (turns + 3 + TURNS)
+    # The numbers in the summary count turns that this process has not seen.
+    script.answers = [call("expand", "c9", handle="turn:3"), "Read."]
+    other.invoke({"messages": [HumanMessage("Look back.")]}, config())
+    assert "are not in the archive" in str(script.seen[-1][-1].content)
 
 
 def test_a_shortened_result_in_the_tail_hides_nothing(script: Script, saver: Any) -> None:

@@ -643,6 +643,19 @@ def test_a_run_that_stops_at_a_node_is_paused(script: Script) -> None:
     assert chunks[-2] == {"type": "interrupt", "interrupts": []} and chunks[-1]["type"] == "done"
 
 
+def test_the_same_message_may_stand_twice() -> None:
+    made = HistoryManager().compact_messages([HumanMessage(words(1), id="1")] * 10, 0.5)
+    assert len(made) == 6
+
+
+def test_our_modes_stand_alone(script: Script) -> None:
+    supervisor = CompactingSupervisor(create_agent(script, [], checkpointer=InMemorySaver()))
+    with pytest.raises(ValueError, match="stand alone"):
+        list(supervisor.stream(None, config(), stream_mode=["events", "values"]))
+    with pytest.raises(TypeError, match="pass a compiled graph"):
+        CompactingSupervisor("agent")
+
+
 def test_a_compaction_is_an_event(script: Script) -> None:
     supervisor = CompactingSupervisor(chat_agent(script, InMemorySaver()), token_limit=1_200)
     events: list[Any] = []

@@ -36,7 +36,15 @@ class EbbtideError(Exception):
 
 @final
 class Engine:
-    """The memory of conversations, seen by one client of it."""
+    """The memory of conversations, seen by one client of it.
+
+    `store` is the path of a SQLite file; without it, the history is in memory. `window` is the window of
+    every model in tokens; without it, the model's own. `strategy` names a built-in strategy, or the program
+    in `strategy_text`. `observe` changes nothing. `summaries="caller"` hands out `Work` instead of making
+    summaries without a model. `patience` is the longest time in seconds that a request is held; 0 holds none, except under a
+    strategy that waits, with up to 300. `notes` tells the model the state of its memory. `shrink` is the largest tool result that is first sent whole,
+    in tokens. The other four are those of `with_client`.
+    """
 
     def __new__(
         cls,
@@ -55,16 +63,7 @@ class Engine:
         dialect: _Dialect = "anthropic",
         session: str | None = None,
         agent: str | None = None,
-    ) -> Engine:
-        """Opens an engine.
-
-        `store` is the path of a SQLite file; without it, the history is in memory. `window` is the window of
-        every model in tokens; without it, the model's own. `strategy` names a built-in strategy, or the program
-        in `strategy_text`. `observe` changes nothing. `summaries="caller"` hands out `Work` instead of making
-        summaries without a model. `patience` is the longest time in seconds that a request is held. `notes`
-        tells the model the state of its memory. `shrink` is the largest tool result that is first sent whole,
-        in tokens. The other four are those of `with_client`.
-        """
+    ) -> Engine: ...
 
     def with_client(
         self,
@@ -144,7 +143,7 @@ class Engine:
         """Returns the sums over the client's conversations."""
 
     def purge(self, conversation: str | None = None, *, before: float | None = None) -> Purged:
-        """Removes a conversation for good, or those last seen before a time, or all."""
+        """Removes a conversation for good, or those last seen before a time, or all; not both at once."""
 
     def rest(self, *, now: float | None = None) -> None:
         """Lets idle conversations leave memory. They come back from the store."""

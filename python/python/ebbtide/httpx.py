@@ -7,6 +7,7 @@ conversation is the key of the provider that its requests carry.
 from __future__ import annotations
 
 from ebbtide import Engine, transport
+from ebbtide._checked import engine as checked
 from ebbtide._extras import needs
 
 with needs("httpx", "httpx"):
@@ -29,7 +30,7 @@ class EbbtideTransport(transport.Transport, httpx.BaseTransport):
     heard = _Heard
 
     def __init__(self, engine: Engine, behind: httpx.BaseTransport | None = None) -> None:
-        self.engine = engine
+        self.engine = checked(engine)
         self.transport = behind or httpx.HTTPTransport()
 
 
@@ -39,5 +40,5 @@ class AsyncEbbtideTransport(transport.AsyncTransport, httpx.AsyncBaseTransport):
     heard = _AsyncHeard
 
     def __init__(self, engine: Engine, behind: httpx.AsyncBaseTransport | None = None) -> None:
-        self.engine = engine
+        self.engine = checked(engine)
         self.transport = behind or httpx.AsyncHTTPTransport()

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ebbtide import Engine, Held, View
+from ebbtide._checked import engine as checked
+from ebbtide._checked import shown
 from ebbtide._extras import needs
 
 with needs("openai-agents", "agents"):
@@ -36,7 +38,7 @@ def model_input_filter(
     It acts before each call of the model, within a run as well. `session` keeps conversations of different
     users apart: give each its own filter.
     """
-    own = engine.with_client(tenant=f"{engine.tenant}\x1f{session or ''}", dialect="responses", session=session)
+    own = checked(engine).with_client(tenant=f"{engine.tenant}\x1f{session or ''}", dialect="responses", session=session)
 
     def filtered(data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
@@ -75,8 +77,10 @@ class EbbtideSession:
     """
 
     def __init__(self, session: Any, engine: Engine) -> None:
+        if not hasattr(session, "session_id"):
+            raise TypeError(f"session is {shown(session)}; pass a session of the SDK, such as SQLiteSession('me')")
         self.session = session
-        self.engine = engine.with_client(
+        self.engine = checked(engine).with_client(
             tenant=f"{engine.tenant}\x1f{session.session_id}", dialect="responses", session=session.session_id
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ebbtide import Engine, Held, View
 from ebbtide._aligned import aligned, dump, text_of_line
+from ebbtide._checked import engine as checked
 from ebbtide._extras import needs
 
 with needs("pydantic-ai", "pydantic_ai"):
@@ -54,6 +55,10 @@ class EbbtideMemory(AbstractCapability[Any]):
     engine: Engine
     session: str | Callable[[RunContext[Any]], str] | None = None
     _under_way: dict[str, tuple[Engine, View]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuses what is no engine at once, not in the middle of a run."""
+        checked(self.engine)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

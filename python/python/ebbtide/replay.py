@@ -111,8 +111,8 @@ def _row(session: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _legend(axes: Any) -> None:
-    # matplotlib warns of a legend of nothing.
-    if axes.get_legend_handles_labels()[0]:
+    # matplotlib warns of a legend of nothing, and a long one hides the lines.
+    if 0 < len(axes.get_legend_handles_labels()[0]) <= 12:
         axes.legend(fontsize="small")
 
 
@@ -141,7 +141,11 @@ def run(
     if found is None:
         raise FileNotFoundError("the program `ebbtide` is missing; `pip install ebbtide-bin` brings it")
     # A text would be read as a list of its characters.
-    paths = [str(path) for path in ([sessions] if isinstance(sessions, (str, Path)) else sessions)]
+    given = [sessions] if isinstance(sessions, (str, Path)) else list(sessions)
+    for one in given:
+        if not isinstance(one, (str, Path)):
+            raise TypeError(f"a session is {one!r}; give the path of a file or of a folder")
+    paths = [str(path) for path in given]
     names = strategies if isinstance(strategies, str) else ",".join(strategies)
     options = ["--strategy", names, "--json", *(["--window", str(window)] if window else [])]
     comparisons, skipped, unread = [], [], []
@@ -149,7 +153,7 @@ def run(
     for number, path in enumerate(paths):
         if shows:
             _bar(number, len(paths))
-        report, why = _report([found, "replay", path, *options])
+        report, why = _report([found, "replay", *options, "--", path])
         unreadable = _UNREADABLE.match(why)
         if report is not None:
             comparisons += report["comparisons"]

@@ -52,6 +52,8 @@ class Compacting:
         if not isinstance(history_manager, (HistoryManager, type(None))):
             given = type(history_manager).__name__
             raise TypeError(f"history_manager is of type {given}; pass a HistoryManager, such as HistoryManager(saver)")
+        if not hasattr(agent, "invoke"):
+            raise TypeError(f"agent is {settings.shown(agent)}; pass a compiled graph, such as create_agent(…)")
         if keep is not None and compaction_ratio not in (None, 0.5):
             raise ValueError("compaction_ratio and keep are two ways to say what stays; pass one of them")
         self.agent = agent

@@ -102,7 +102,8 @@ class HistoryManager:
         if cut is None:
             return Compaction(everything, before=before, after=before, reason="no cut leaves both parts whole")
         kept = said[cut.kept_from :]
-        place = next(i for i, message in enumerate(everything) if message is kept[0])
+        places = [i for i, message in enumerate(everything) if not isinstance(message, SystemMessage)]
+        place = places[cut.kept_from]
         operators = [message for message in everything[:place] if isinstance(message, SystemMessage)]
         old = [message for message in said[: cut.kept_from] if not _is_summary(message)]
         source = [*originals, *old] if originals else said[: cut.kept_from]

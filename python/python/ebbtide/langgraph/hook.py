@@ -23,6 +23,7 @@ def pre_model_hook(
     settings.asked(settings.engine(engine), summarizer)
     writer, texts = settings.summarizer(summarizer), settings.pins(pins)
     encoder, kitchen = Encoder(), threads.Kitchen()
+    refused: set[str] = set()
 
     def hook(state: Any) -> dict[str, Any]:
         messages = list(state["messages"] if isinstance(state, dict) else state.messages)
@@ -37,8 +38,7 @@ def pre_model_hook(
             if work is not None:
                 kitchen.start(own, work, writer)
             if view.conversation is not None:
-                for text in texts:
-                    own.pin(view.conversation, text)
+                threads.pin(own, view.conversation, texts, refused)
             seen = shown(view.body, messages, written).messages if view.changed else messages
             return {"llm_input_messages": seen}
         except Exception as error:

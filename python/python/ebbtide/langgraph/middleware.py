@@ -90,6 +90,12 @@ class _Given:
     front: int = 0
 
 
+# The share of the window that one tool result may take.
+_RESULTS = 4
+# The bytes of a token, at least.
+_BYTES = 2
+
+
 class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     """Shows the model a summary and the newest messages; the state keeps every message.
 
@@ -125,14 +131,19 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             if (window, store, strategy) != (None, None, "prepared"):
                 raise ValueError("window, store and strategy are settings of the engine; pass them to Engine(…)")
         self.max_tool_result = settings.at_least_one("max_tool_result", max_tool_result, "whole results")
+        settings.at_least_one("window", window, "the model's own")
+        # One result may not fill a small window.
+        self._longest = max_tool_result if window is None else threads.least(max_tool_result, max(1, window // _RESULTS))
+        # What `expand` returns is sent whole: it stays below the size that is shortened.
+        self._room = min(24_000, (self._longest or 16_000) * _BYTES)
         self.pins = settings.pins(pins)
         self.engine = engine or Engine(
-            window=settings.at_least_one("window", window, "the model's own"),
+            window=window,
             store=store,
             strategy=strategy,
             summaries="extractive" if summarizer is None else "caller",
             notes=False,
-            shrink=max_tool_result,
+            shrink=self._longest,
         )
         self._expand = None if max_tool_result is None else self._expand_tool()
         self._warned = False
@@ -142,6 +153,8 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self._kitchen = threads.Kitchen()
         self._conversations = threads.Latest()
         self._pinned = threads.Latest()
+        self._refused: set[str] = set()
+        self._resumed = threads.Latest()
         self._known = threads.Latest()
 
     # The model's calls.
@@ -230,6 +243,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         if base is None or at is None:
             return _Given([*head, *messages], written, len(head))
         operators = [message for message, line in zip(messages[:at], own) if is_operator(line)]
+        self._resumed.put((key[0], ""), True)
         front = [*operators, *map(made, base["front"])]
         shown_of = [*head, *front, *messages[at:]]
         written = self._encoder.lines(shown_of, key[0])
@@ -327,8 +341,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             return
         self._conversations.put(key, view.conversation)
         if self.pins and self._pinned.get(key) != view.conversation:
-            for text in self.pins:
-                engine.pin(view.conversation, text)
+            threads.pin(engine, view.conversation, self.pins, self._refused)
             self._pinned.put(key, view.conversation)
 
     def _model(self, own: Any) -> Any:
@@ -366,7 +379,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         return self._shorter(request, result)
 
     def _shorter(self, request: Any, message: Any) -> Any:
-        if not isinstance(message, ToolMessage) or self.max_tool_result is None:
+        if not isinstance(message, ToolMessage) or self._longest is None:
             return message
         content = message.content
         blocks = [content] if isinstance(content, str) else content
@@ -379,12 +392,12 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             engine = threads.engine_of(self.engine, key[0])
             short = engine.shorten(
                 "\n".join(texts),
-                limit=self.max_tool_result,
+                limit=self._longest,
                 call=call.get("id") or "",
                 tool=call["name"],
                 arguments=dump(call["args"]),
             )
-        except EbbtideError as error:
+        except (EbbtideError, UnicodeError) as error:
             threads.log.warning("a tool result stays as it is: %s", error)
             return message
         if short is None:
@@ -414,15 +427,21 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         engine = threads.engine_of(self.engine, key[0])
         try:
             if ":" in handle:
+                if self._resumed.get((key[0], "")):
+                    # The summary counts turns that this process has not seen.
+                    return (
+                        "The messages before the agent's restart are not in the archive, and the numbers in the "
+                        "summary count them. They are kept where the middleware has a store."
+                    )
                 # The tool runs in a node beside the model's.
                 beside = key[1].rpartition("/")[0]
                 agent = f"{beside}/model" if beside else "model"
                 place = self._conversations.get((key[0], agent))
                 if place is None:
                     return "This conversation has nothing at that place yet."
-                found = engine.with_client(agent=agent).original(place, handle, section=section)
+                found = engine.with_client(agent=agent).original(place, handle, section=section, room=self._room)
             else:
-                found = engine.archived(handle, section=section)
+                found = engine.archived(handle, section=section, room=self._room)
         except EbbtideError as error:
             return f"{error}. {error.hint or ''}"
         more = f"\n[section {found.next} follows]" if found.next else ""

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import (
 )
 
 from ebbtide import Engine
-from ebbtide.langgraph import forgetting, threads
+from ebbtide.langgraph import forgetting, settings, threads
 
 
 class EbbtideSaver(BaseCheckpointSaver[Any]):
@@ -27,9 +27,11 @@ class EbbtideSaver(BaseCheckpointSaver[Any]):
         return super().__new__(type(cls.__name__, (cls,), can) if can else cls)
 
     def __init__(self, saver: BaseCheckpointSaver[Any], engine: Engine) -> None:
+        if not isinstance(saver, BaseCheckpointSaver):
+            raise TypeError(f"saver is {saver!r}; pass a checkpointer, such as InMemorySaver()")
         super().__init__(serde=saver.serde)
         self.saver = saver
-        self.engine = engine
+        self.engine = settings.engine(engine)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["saver"], name)

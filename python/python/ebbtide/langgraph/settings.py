@@ -6,16 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ebbtide import Engine
+from ebbtide._checked import engine, shown
 from ebbtide._extras import needs
 
-__all__ = ["asked", "at_least_one", "engine", "pins", "share", "summarizer"]
-
-
-def engine(given: Any) -> Engine:
-    """Returns the engine that was passed in."""
-    if not isinstance(given, Engine):
-        raise TypeError(f"engine is {_shown(given)}; pass an ebbtide.Engine, such as Engine(window=32_000)")
-    return given
+__all__ = ["asked", "at_least_one", "engine", "pins", "share", "shown", "summarizer"]
 
 
 def asked(engine: Engine, summarizer: Any) -> None:
@@ -34,7 +28,7 @@ def summarizer(given: Any) -> Any:
     if given is None or callable(given) or hasattr(given, "invoke"):
         return given
     raise TypeError(
-        f"summarizer is {_shown(given)}; pass a chat model, the name of one, or a function of the system prompt "
+        f"summarizer is {shown(given)}; pass a chat model, the name of one, or a function of the system prompt "
         "and the source"
     )
 
@@ -44,14 +38,16 @@ def pins(given: Iterable[str]) -> tuple[str, ...]:
     # A text would be read as a list of its characters.
     texts = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else tuple(given)
     if texts is None or not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"pins is {_shown(given)}; pass a list of texts, such as pins=['Never push to main.']")
+        raise TypeError(f"pins is {shown(given)}; pass a list of texts, such as pins=['Never push to main.']")
+    if not all(map(str.strip, texts)):
+        raise ValueError("pins holds a text without a word; leave it out")
     return texts
 
 
 def at_least_one(name: str, given: int | None, none: str) -> int | None:
     """Returns a number of tokens. `none` says what None stands for."""
     if given is not None and not isinstance(given, int):
-        raise TypeError(f"{name} is {_shown(given)}; pass a number of tokens such as 100_000, or None for {none}")
+        raise TypeError(f"{name} is {shown(given)}; pass a number of tokens such as 100_000, or None for {none}")
     if given is not None and given < 1:
         raise ValueError(f"{name} is {given} tokens; pass at least one, or None for {none}")
     return given
@@ -60,12 +56,7 @@ def at_least_one(name: str, given: int | None, none: str) -> int | None:
 def share(name: str, given: float | None) -> float | None:
     """Returns a share of the messages."""
     if given is not None and not isinstance(given, (int, float)):
-        raise TypeError(f"{name} is {_shown(given)}; pass a share of the messages, such as 0.5")
+        raise TypeError(f"{name} is {shown(given)}; pass a share of the messages, such as 0.5")
     if given is not None and not 0 < given <= 1:
         raise ValueError(f"{name} is {given}; pass a share above 0 and up to 1, such as 0.5")
     return given
-
-
-def _shown(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 40 else f"an object of {type(given).__name__}"

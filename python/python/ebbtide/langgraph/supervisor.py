@@ -91,12 +91,12 @@ class CompactingSupervisor(Compacting):
         `done`: each of its `interrupts` has an `id` and a `value`. `"events"` gives typed events. Any other mode,
         or list of modes, gives the agent's own chunks.
         """
-        if stream_mode not in _EVENTS:
+        if _is_agents(stream_mode):
             yield from self.agent.stream(input, config, stream_mode=stream_mode, **options)
             run(self.agent, self._after(config))
             return
         for event in self._events(input, config, options):
-            chunk = event if stream_mode == "events" else chunk_of(event)
+            chunk = event if "events" in stream_mode else chunk_of(event)
             if chunk is not None:
                 yield chunk
 
@@ -104,13 +104,13 @@ class CompactingSupervisor(Compacting):
         self, input: Any, config: Any = None, *, stream_mode: Any = "tokens", **options: Any
     ) -> AsyncIterator[Any]:
         """Streams a run like `stream`."""
-        if stream_mode not in _EVENTS:
+        if _is_agents(stream_mode):
             async for chunk in self.agent.astream(input, config, stream_mode=stream_mode, **options):
                 yield chunk
             await arun(self.agent, self._after(config))
             return
         async for event in self._aevents(input, config, options):
-            chunk = event if stream_mode == "events" else chunk_of(event)
+            chunk = event if "events" in stream_mode else chunk_of(event)
             if chunk is not None:
                 yield chunk
 
@@ -238,6 +238,14 @@ class CompactingSupervisor(Compacting):
         other.__dict__.update(self.__dict__)
         other.agent = self.agent.with_config(config, **options)
         return other
+
+
+def _is_agents(mode: Any) -> bool:
+    """True for modes of the agent's own stream."""
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    if len(modes) > 1 and any(one in _EVENTS for one in modes):
+        raise ValueError(f"stream_mode is {mode}; 'tokens' and 'events' stand alone")
+    return not modes or modes[0] not in _EVENTS
 
 
 def _each(config: Any, number: int) -> list[Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
+import reprlib
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -22,6 +24,11 @@ log = logging.getLogger("ebbtide")
 
 # The tokens of a transcript that a summarizer is given.
 ROOM = 100_000
+
+
+def least(one: int | None, other: int) -> int | None:
+    """The smaller of two limits; None stands for none."""
+    return None if one is None else min(one, other)
 
 
 def thread(config: Any = None) -> tuple[str | None, str]:
@@ -62,6 +69,18 @@ def engine_of(engine: Engine, thread_id: str | None, agent: str = "") -> Engine:
     return engine.with_client(
         tenant=tenant(engine, thread_id), dialect="chat", session=thread_id or None, agent=agent or None
     )
+
+
+def pin(engine: Engine, conversation: str, texts: Iterable[str], refused: set[str]) -> None:
+    """Pins texts but those that were refused before. One that the engine refuses costs no more than itself."""
+    for text in texts:
+        if text in refused:
+            continue
+        try:
+            engine.pin(conversation, text)
+        except EbbtideError as error:
+            refused.add(text)
+            log.warning("the text %s is not pinned: %s. %s", reprlib.repr(text), error, error.hint or "")
 
 
 class Latest:
@@ -120,12 +139,20 @@ class Kitchen:
     """Makes summaries in the background, with the user's own model object."""
 
     def __init__(self, workers: int = 2) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ebbtide")
+        self._workers = workers
+        self._open()
+
+    def _open(self) -> None:
+        self._process = os.getpid()
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="ebbtide")
         self._lock = threading.Lock()
         self._running: set[Future[None]] = set()
 
     def start(self, engine: Engine, work: Work, model: Any) -> None:
         """Begins a summary. The pool's threads carry none of the run's context, so no token of it is streamed."""
+        if self._process != os.getpid():
+            # A fork copies the pool without its threads.
+            self._open()
         future = self._pool.submit(make, engine, work, model)
         with self._lock:
             self._running.add(future)
@@ -136,7 +163,9 @@ class Kitchen:
             self._running.discard(future)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits for the summaries that were begun."""
+        """Waits for the summaries that were begun in this process."""
+        if self._process != os.getpid():
+            return
         with self._lock:
             running = list(self._running)
         for future in running:
@@ -154,6 +183,10 @@ def make(engine: Engine, work: Work, model: Any) -> None:
         log.warning("the summarizer failed (%s); the summary is made without a model", type(error).__name__)
         engine.failed(work, type(error).__name__)
         return
+    except BaseException as error:
+        # Ctrl-C in a request that waits: nobody else has this work.
+        engine.failed(work, type(error).__name__)
+        raise
     try:
         engine.prepared(work, text)
     except EbbtideError as error:
