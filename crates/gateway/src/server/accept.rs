@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use axum::Router;
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::header::{ACCEPT, LOCATION};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
@@ -102,6 +103,9 @@ impl Dispatcher {
         if request.method() == Method::HEAD && path == "/" {
             return Response::new(whole(Bytes::new()));
         }
+        if request.method() == Method::GET && path == "/" && is_browser(&request) {
+            return to_dashboard();
+        }
         if !matches!(path, "/ebbtide" | "/mcp") && !path.starts_with("/ebbtide/") {
             return proxy::handle(self.state, self.peer, request).await;
         }
@@ -114,6 +118,21 @@ impl Dispatcher {
         let response = answered.unwrap_or_else(|never| match never {});
         response.map(|body| body.map_err(Broken::from).boxed_unsync())
     }
+}
+
+/// Returns true if a person looks at the answer: clients of an API do not ask for a page.
+fn is_browser(request: &Request<Incoming>) -> bool {
+    let accepted = request.headers().get(ACCEPT);
+    let accepted = accepted.and_then(|it| it.to_str().ok()).unwrap_or_default();
+    accepted.contains("text/html")
+}
+
+fn to_dashboard() -> Response<Body> {
+    let mut response = Response::new(whole(Bytes::new()));
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let place = HeaderValue::from_static("/ebbtide/");
+    response.headers_mut().insert(LOCATION, place);
+    response
 }
 
 struct Connection {

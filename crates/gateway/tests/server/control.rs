@@ -214,6 +214,18 @@ async fn what_is_not_there_or_not_understood() {
 }
 
 #[tokio::test]
+async fn a_browser_at_the_root_gets_the_dashboard() {
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    let accept = [("accept", "text/html,application/xhtml+xml")];
+    let came = call(&gateway.url(), "GET /", &accept, "").await;
+    assert_eq!(came.status, 303);
+    assert_eq!(came.header("location"), "/ebbtide/");
+    // All else is the provider's.
+    assert_eq!(call(&gateway.url(), "GET /", &[], "").await.status, 502);
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
 async fn who_may_ask() {
     let gateway = gateway("http://127.0.0.1:9", |config| {
         config.admin_token = Some(Secret::new("the-token"));
