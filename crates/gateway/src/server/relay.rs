@@ -200,8 +200,10 @@ impl Relay {
         }
         if !self.ahead.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
-            let frame = self.bridged(Frame::data(ahead), false);
-            return Some(self.shown(frame, false).await);
+            // A refusal was read to its end already.
+            let is_last = self.end == End::Open && self.body.is_end_stream();
+            let frame = self.bridged(Frame::data(ahead), is_last);
+            return Some(self.shown(frame, is_last).await);
         }
         match self.end {
             End::Open => {}

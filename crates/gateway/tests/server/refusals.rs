@@ -1,5 +1,7 @@
 //! Tests of refusals whose bodies come late, break off or pretend to be the gateway's.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -94,6 +96,39 @@ async fn a_body_that_breaks_off_does_not_change_the_status() {
         assert_eq!(answer.status().as_u16(), status);
         let body = timeout(LONG, answer.into_body().collect()).await;
         assert!(body.expect("in time").is_err(), "{status}: a cut is no end");
+        gateway.shutdown().await;
+    }
+}
+
+/// The server asks for nothing behind the last byte of an answer whose length is known.
+#[tokio::test]
+async fn a_refusal_that_was_read_is_no_disconnect() {
+    for status in [400, 500] {
+        let first = Arc::new(AtomicBool::new(true));
+        let upstream = upstream(move |_| {
+            let is_first = first.swap(false, Ordering::Relaxed);
+            let said = json!({"id": "msg_1", "type": "message", "role": "assistant", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "hi"}], "usage": {"input_tokens": 9, "output_tokens": 1}});
+            async move {
+                Response::builder()
+                    .status(if is_first { 200 } else { status })
+                    .header("content-type", "application/json")
+                    .body(whole(said.to_string()))
+                    .expect("an answer")
+            }
+        })
+        .await;
+        let gateway = gateway(&upstream.url, |_| {}).await;
+        assert_eq!(ask(request(&gateway.url())).await.status, 200);
+        let came = ask(request(&gateway.url())).await;
+        assert_eq!(came.status, status);
+        let id = came.header("x-ebbtide-conversation");
+        let page = format!("{}/ebbtide/conversations/{id}", gateway.url());
+        let page = Request::get(page).body(whole("")).expect("a request");
+        let page = ask(page).await;
+        let text = String::from_utf8_lossy(&page.body);
+        assert!(text.contains("the provider refused it"), "{status}: {text}");
+        assert!(!text.contains("the client disconnected"), "{status}");
         gateway.shutdown().await;
     }
 }
