@@ -303,7 +303,7 @@ pub struct Lost {
     turns: usize,
     /// Their tokens.
     tokens: u64,
-    /// What is no longer seen, the most important first.
+    /// The entries, the most important first.
     entries: Vec<Loss>,
     /// The number of entries that are not listed.
     left_out: usize,
@@ -401,7 +401,7 @@ impl From<ebbtide::Shortened> for Shortened {
     }
 }
 
-/// What a purge removed.
+/// The result of a purge.
 #[pyclass(frozen, get_all, module = "ebbtide")]
 pub struct Purged {
     /// The conversations removed.

@@ -41,7 +41,7 @@ pub struct View {
     /// False if they are the caller's own.
     #[pyo3(get)]
     changed: bool,
-    /// What was done, in words: `kept`, `swapped`, `compacted`, …
+    /// The actions taken: `kept`, `swapped`, `compacted`, …
     #[pyo3(get)]
     did: Vec<&'static str>,
     /// Names for the header `anthropic-beta`.

@@ -380,13 +380,6 @@ def test_six_of_six_interrupted_calls_are_resumed(saver: Any) -> None:
 
 
 def test_what_expand_returns_is_not_shortened_again() -> None:
-    log = "".join(f"step {line} is done\n" for line in range(4_000))
-
-    @tool
-    def build() -> str:
-        """Builds."""
-        return log
-
     script = Script(answers=[call("build", "c1"), "Built."])
     middleware = EbbtideMiddleware(window=32_000, max_tool_result=500)
     agent = agent_of(script, InMemorySaver(), middleware, tools=[build])
@@ -400,14 +393,9 @@ def test_what_expand_returns_is_not_shortened_again() -> None:
 
 
 def test_one_result_does_not_fill_a_small_window() -> None:
-    @tool
-    def read() -> str:
-        """Reads."""
-        return "".join(f"line {line} of a long file\n" for line in range(2_000))
-
-    script = Script(answers=[call("read", "c1"), "Read."])
-    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW), tools=[read])
-    agent.invoke({"messages": [HumanMessage("Read it.")]}, config())
+    script = Script(answers=[call("build", "c1"), "Built."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW), tools=[build])
+    agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
     assert len(str(script.seen[-1][-1].content)) < WINDOW * 2
 
 
@@ -424,18 +412,11 @@ def test_a_result_that_is_no_valid_text_stays_as_it_is() -> None:
 
 
 def test_an_oversized_result_never_enters_the_state() -> None:
-    log = "".join(f"step {line} is done\n" for line in range(4_000))
-
-    @tool
-    def build() -> str:
-        """Builds."""
-        return log
-
     script = Script(answers=[call("build", "c1"), "Built."])
     agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[build])
     agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
     result = next(m for m in agent.get_state(config()).values["messages"] if isinstance(m, ToolMessage))
-    assert len(result.content) < len(log) / 10 and "use expand with the id" in result.content
+    assert len(result.content) < len(lines_of(4_000)) / 10 and "use expand with the id" in result.content
     handle = result.content.split('use expand with the id "')[1].split('"')[0]
     script.answers = [call("expand", "c2", handle=handle, section="3999-3999"), "Seen."]
     agent.invoke({"messages": [HumanMessage("What was step 3998?")]}, config())

@@ -654,6 +654,9 @@ def test_our_modes_stand_alone(script: Script) -> None:
         list(supervisor.stream(None, config(), stream_mode=["events", "values"]))
     with pytest.raises(TypeError, match="pass a compiled graph"):
         CompactingSupervisor("agent")
+    asked = {"messages": [HumanMessage("Read.")]}
+    chunks = list(supervisor.stream(asked, config(), stream_mode=None))
+    assert chunks and all("model" in chunk for chunk in chunks)
 
 
 def test_a_compaction_is_an_event(script: Script) -> None:

@@ -196,7 +196,7 @@ class View:
         """False if they are the caller's own."""
     @property
     def did(self) -> list[str]:
-        """What was done, in words: `kept`, `swapped`, `compacted`, …"""
+        """The actions taken: `kept`, `swapped`, `compacted`, …"""
     @property
     def betas(self) -> list[str]:
         """Names for the header `anthropic-beta`."""
@@ -428,7 +428,7 @@ class Lost:
         """Their tokens."""
     @property
     def entries(self) -> list[Loss]:
-        """What is no longer seen, the most important first."""
+        """The entries, the most important first."""
     @property
     def left_out(self) -> int:
         """The number of entries that are not listed."""
@@ -473,7 +473,7 @@ class Shortened:
 
 @final
 class Purged:
-    """What a purge removed."""
+    """The result of a purge."""
 
     @property
     def conversations(self) -> int:

@@ -57,7 +57,7 @@ class EbbtideMemory(AbstractCapability[Any]):
     _under_way: dict[str, tuple[Engine, View]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuses what is no engine at once, not in the middle of a run."""
+        """Checks the engine at once, not in the middle of a run."""
         checked(self.engine)
 
     async def prepare_model_request(

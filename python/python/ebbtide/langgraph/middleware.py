@@ -133,7 +133,9 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self.max_tool_result = settings.at_least_one("max_tool_result", max_tool_result, "whole results")
         settings.at_least_one("window", window, "the model's own")
         # One result may not fill a small window.
-        self._longest = max_tool_result if window is None else threads.least(max_tool_result, max(1, window // _RESULTS))
+        self._longest = max_tool_result
+        if window is not None and max_tool_result is not None:
+            self._longest = min(max_tool_result, max(1, window // _RESULTS))
         # What `expand` returns is sent whole: it stays below the size that is shortened.
         self._room = min(24_000, (self._longest or 16_000) * _BYTES)
         self.pins = settings.pins(pins)

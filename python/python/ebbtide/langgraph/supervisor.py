@@ -242,7 +242,7 @@ class CompactingSupervisor(Compacting):
 
 def _is_agents(mode: Any) -> bool:
     """True for modes of the agent's own stream."""
-    modes = [mode] if isinstance(mode, str) else list(mode)
+    modes = [mode] if isinstance(mode, str) else list(mode or ())
     if len(modes) > 1 and any(one in _EVENTS for one in modes):
         raise ValueError(f"stream_mode is {mode}; 'tokens' and 'events' stand alone")
     return not modes or modes[0] not in _EVENTS

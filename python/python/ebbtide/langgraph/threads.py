@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from weakref import WeakSet
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.config import get_config
@@ -24,11 +25,6 @@ log = logging.getLogger("ebbtide")
 
 # The tokens of a transcript that a summarizer is given.
 ROOM = 100_000
-
-
-def least(one: int | None, other: int) -> int | None:
-    """The smaller of two limits; None stands for none."""
-    return None if one is None else min(one, other)
 
 
 def thread(config: Any = None) -> tuple[str | None, str]:
@@ -135,24 +131,25 @@ def _result_of(awaitable: Awaitable[Any]) -> Any:
         return pool.submit(asyncio.run, wait()).result()
 
 
+_KITCHENS: WeakSet[Kitchen] = WeakSet()
+
+
 class Kitchen:
     """Makes summaries in the background, with the user's own model object."""
 
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
-        self._open()
+        self.open()
+        _KITCHENS.add(self)
 
-    def _open(self) -> None:
-        self._process = os.getpid()
+    def open(self) -> None:
+        """Begins without a summary under way."""
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="ebbtide")
         self._lock = threading.Lock()
         self._running: set[Future[None]] = set()
 
     def start(self, engine: Engine, work: Work, model: Any) -> None:
         """Begins a summary. The pool's threads carry none of the run's context, so no token of it is streamed."""
-        if self._process != os.getpid():
-            # A fork copies the pool without its threads.
-            self._open()
         future = self._pool.submit(make, engine, work, model)
         with self._lock:
             self._running.add(future)
@@ -164,12 +161,20 @@ class Kitchen:
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits for the summaries that were begun in this process."""
-        if self._process != os.getpid():
-            return
         with self._lock:
             running = list(self._running)
         for future in running:
             future.result(timeout)
+
+
+def _reopen() -> None:
+    # A fork copies the pools without their threads.
+    for kitchen in list(_KITCHENS):
+        kitchen.open()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reopen)
 
 
 def make(engine: Engine, work: Work, model: Any) -> None:
@@ -184,7 +189,7 @@ def make(engine: Engine, work: Work, model: Any) -> None:
         engine.failed(work, type(error).__name__)
         return
     except BaseException as error:
-        # Ctrl-C in a request that waits: nobody else has this work.
+        # Ctrl-C in a request that waits: no other request has this work.
         engine.failed(work, type(error).__name__)
         raise
     try:
