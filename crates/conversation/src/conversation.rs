@@ -616,6 +616,15 @@ impl Conversation {
         (unchanged.all(), view.all())
     }
 
+    /// The tokens that are sent, of the conversation as it was said and of its view: in mode observe the request
+    /// goes out as it came.
+    pub(crate) fn sent_of(&self, (unchanged, view): (Tokens, Tokens)) -> Tokens {
+        match self.terms.mode {
+            Mode::On => view,
+            Mode::Observe => unchanged,
+        }
+    }
+
     /// The row for the store, as of now.
     pub(crate) fn to_record(&self) -> Record {
         let mut stored = self.supervisor.machine.strategy().to_stored();

@@ -176,7 +176,7 @@ impl Conversation {
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();
         let is_on = self.terms.is_on();
-        let sent = if is_on { tokens } else { unchanged };
+        let sent = self.sent_of((unchanged, tokens));
         self.journal.sent(Sent::new(
             incoming.now.duration_since(self.record.began),
             (sent, unchanged),
@@ -204,7 +204,7 @@ impl Conversation {
         if did.is_empty() && is_on && !view.is_plain() {
             did.push(Did::Replayed);
         }
-        let sending = self.sending(incoming, (view, shown), (tokens, did));
+        let sending = self.sending(incoming, (view, shown), (sent, did));
         Ready { sending, batch }
     }
 
@@ -257,10 +257,11 @@ impl Conversation {
         flight.shown = shown;
         flight.unchanged = unchanged;
         let view = self.view(shown, flight.turns.len);
+        let sent = self.sent_of((unchanged, tokens));
         vec![Effect::Send(self.sending(
             incoming,
             (view, shown),
-            (tokens, vec![Did::Yielded]),
+            (sent, vec![Did::Yielded]),
         ))]
     }
 
@@ -268,6 +269,7 @@ impl Conversation {
     pub(crate) fn order(&mut self, order: Order) -> Vec<Effect> {
         let machine = &self.supervisor.machine;
         let refusal = match order {
+            _ if self.observes() => Some(Refusal::Observing),
             Order::Prepare | Order::Swap if machine.stopped().is_some() => Some(Refusal::Stopped),
             Order::Swap if machine.ready().is_none() => Some(Refusal::NothingReady),
             Order::Prepare if machine.preparing().is_some() => Some(Refusal::AlreadyPreparing),

@@ -16,6 +16,9 @@ use crate::rewrite::ClientCompaction;
 use crate::view::View;
 
 impl Conversation {
+    /// The state of a conversation whose requests go out as they came.
+    pub const OBSERVING: &str = "observing";
+
     /// Takes what happened and gives what has to be done, in order.
     pub fn on(&mut self, input: Input<'_, '_>, now: Timestamp) -> Vec<Effect> {
         let mut effects = match input {
@@ -282,11 +285,13 @@ impl Conversation {
     }
 
     /// The state of the next summary, in one word: `idle`, `preparing`, `ready`, `backing-off`,
-    /// `stopped`.
+    /// `stopped`; in mode observe, `observing`.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> &'static str {
         let machine = &self.supervisor.machine;
-        if machine.stopped().is_some() {
+        if self.observes() {
+            Self::OBSERVING
+        } else if machine.stopped().is_some() {
             "stopped"
         } else if machine.preparing().is_some() {
             "preparing"

@@ -199,6 +199,10 @@ pub struct Overview {
     pub mode: &'static str,
     /// The strategy's name.
     pub strategy: String,
+    /// The window of every model as in `policy.window`, or `none`.
+    pub window: String,
+    /// The route as in `policy.route`.
+    pub route: String,
     /// The conversations, most recently seen first.
     pub conversations: Vec<Line>,
     /// The totals of all conversations.
@@ -220,7 +224,7 @@ pub struct Line {
     pub parent: Option<String>,
     /// The model of the last request.
     pub model: String,
-    /// The supervisor's state: `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
+    /// The supervisor's state: `idle`, `preparing`, `ready`, `backing-off` or `stopped`; `observing` in mode observe.
     pub state: &'static str,
     /// The fill level of its window.
     pub gauge: Gauge,
@@ -346,7 +350,7 @@ pub struct MarkReport {
     pub route: &'static str,
     /// The time it was made, RFC 3339.
     pub at: String,
-    /// The state: `standing`, `ready` or `replaced`.
+    /// The state: `standing`, `ready` or `replaced`; `would-replace` in mode observe.
     pub state: &'static str,
     /// The number of turns it replaces.
     pub replaced_turns: usize,
@@ -539,7 +543,7 @@ pub struct Status {
     pub soft: u64,
     /// The tokens at which it is swapped in.
     pub hard: u64,
-    /// The state: `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
+    /// The state: `idle`, `preparing`, `ready`, `backing-off`, `stopped` or `observing`.
     pub state: &'static str,
     /// The number of compactions.
     pub compactions: u32,

@@ -107,6 +107,11 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "a swap was taken back, and the whole conversation still fits",
         remedy: "The next swap comes when the window is nearly full; `redo` brings the old one back.",
     },
+    CodeEntry {
+        code: ErrorCode::new("E0621"),
+        meaning: "an order for a gateway that only observes",
+        remedy: "Start the gateway with `--mode on`; in mode observe, requests go out as they came.",
+    },
 ];
 
 impl Coded for Refusal {
@@ -127,6 +132,7 @@ impl Coded for Refusal {
             Self::NothingDone => "E0618",
             Self::DoesNotFit(_) => "E0619",
             Self::TakenBack => "E0620",
+            Self::Observing => "E0621",
         })
     }
 

@@ -225,6 +225,9 @@ pub enum Refusal {
     /// A swap was taken back, and there is room.
     #[error("a swap was taken back; the next comes when the window is nearly full")]
     TakenBack,
+    /// Orders of people are not carried out.
+    #[error("the gateway only observes and changes no request")]
+    Observing,
     /// There is nothing to wait for, or the request has been held long enough.
     #[error("the request can not be held")]
     CanNotHold,
@@ -264,6 +267,7 @@ impl Refusal {
             Self::NothingDone => "nothing_done",
             Self::DoesNotFit(_) => "does_not_fit",
             Self::TakenBack => "taken_back",
+            Self::Observing => "observing",
             Self::CanNotHold => "no_hold",
             Self::NotPinned { word, .. } => word,
         }

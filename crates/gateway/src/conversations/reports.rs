@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::running::Shared;
 use super::writer::StoreFailure;
 use super::{Conversations, Inner, spending};
-use crate::config::Mode;
+use crate::config::{Mode, Setting};
 use crate::report::{
     Detail, Expanded, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced, Report,
     ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
@@ -170,6 +170,22 @@ struct Found {
     before: Option<ConversationId>,
 }
 
+impl Found {
+    /// What is found, as its client's model sees it: in mode observe, all of it.
+    fn observed(self) -> Self {
+        match self.line.observed {
+            false => self,
+            true => Self {
+                standing: None,
+                ready: None,
+                hidden: TurnId::ROOT,
+                cleared: TurnId::ROOT,
+                ..self
+            },
+        }
+    }
+}
+
 /// The turns that the store has of a path. Of a conversation in memory, the newest ones are kept once they are
 /// answered.
 fn kept(store: &dyn Store, path: &[TurnId], is_live: bool) -> Result<Vec<Turn>, HistoryError> {
@@ -219,6 +235,11 @@ impl Inner {
         }
         lines.sort_by_key(|&(seen, ..)| std::cmp::Reverse(seen));
         let config = &self.parts.config;
+        let setting = |key| {
+            Setting::named(key)
+                .and_then(|it| it.text(config))
+                .unwrap_or_default()
+        };
         Ok(Overview {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             mode: match config.mode {
@@ -226,6 +247,8 @@ impl Inner {
                 Mode::Observe => "observe",
             },
             strategy: config.policy.strategy.program().name().to_string(),
+            window: setting("policy.window"),
+            route: setting("policy.route"),
             days: Vec::new(),
             totals: money(&all(lines.iter().map(|(.., totals)| totals))),
             conversations: lines.into_iter().map(|(_, line, _)| line).collect(),
@@ -292,7 +315,8 @@ impl Inner {
                 hidden: live.record().standing.from,
                 cleared: live.record().standing.cleared,
                 before: live.goes_on_from(),
-            });
+            }
+            .observed());
         }
         let tenants = match asker {
             Viewer::Tenant(tenant) => vec![tenant],
@@ -317,7 +341,8 @@ impl Inner {
                     hidden: record.standing.from,
                     cleared: record.standing.cleared,
                     before: None,
-                });
+                }
+                .observed());
             }
         }
         Err(ReportError::NoConversation)

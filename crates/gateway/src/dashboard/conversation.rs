@@ -175,7 +175,10 @@ impl Head {
                 Some(plural(line.turns, "turn")),
                 Some(plural(line.money.requests, "request")),
                 Some(match line.observed {
-                    true => format!("would have swapped {} times", line.compactions),
+                    true => format!(
+                        "would have swapped {}",
+                        plural(u64::from(line.compactions), "time")
+                    ),
                     false => plural(u64::from(line.compactions), "swap"),
                 }),
                 regretted(line.regrets.total()),
@@ -279,7 +282,14 @@ impl Summary {
         let end = text.char_indices().nth(characters).map(|(end, _)| end);
         Self {
             id: mark.id.clone(),
-            title: format!("Replaces {}", figures::plural(mark.replaced_turns, "turn")),
+            title: format!(
+                "{} {}",
+                match mark.state {
+                    "would-replace" => "Would replace",
+                    _ => "Replaces",
+                },
+                figures::plural(mark.replaced_turns, "turn")
+            ),
             route: mark.route,
             state: mark.state,
             at: Moment::of(&mark.at, now),

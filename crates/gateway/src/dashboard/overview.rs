@@ -127,6 +127,7 @@ impl State {
             "preparing" => "a summary is being prepared",
             "ready" => "a summary is ready to be swapped in",
             "backing-off" => "a preparation failed; the next one starts after a pause",
+            "observing" => "requests go out as they came",
             "stopped" => "swaps made no progress, so there will be no more",
             _ => "",
         };
@@ -293,6 +294,7 @@ pub fn money_tiles(money: &Money, observed: bool) -> Vec<Tile> {
 fn tiles(overview: &Overview) -> Vec<Tile> {
     let lines = &overview.conversations;
     let observes = overview.mode == "observe";
+    let plural = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
     let swaps: u64 = lines.iter().map(|line| u64::from(line.compactions)).sum();
     let regrets: u64 = lines
         .iter()
@@ -309,8 +311,8 @@ fn tiles(overview: &Overview) -> Vec<Tile> {
             "{} requests, {}{missed}",
             figures::count(overview.totals.requests),
             match observes {
-                true => format!("would have swapped {swaps} times"),
-                false => format!("{swaps} swaps"),
+                true => format!("would have swapped {}", plural(swaps, "time")),
+                false => plural(swaps, "swap"),
             }
         ),
     }];

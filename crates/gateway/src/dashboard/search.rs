@@ -6,7 +6,14 @@ use super::text::one_line;
 use crate::report::Line;
 
 /// The states that can be chosen.
-pub const STATES: [&str; 5] = ["idle", "preparing", "ready", "backing-off", "stopped"];
+pub const STATES: [&str; 6] = [
+    "idle",
+    "preparing",
+    "ready",
+    "backing-off",
+    "stopped",
+    "observing",
+];
 /// The most models to choose from; others can be searched for.
 const MODELS: usize = 60;
 

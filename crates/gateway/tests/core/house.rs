@@ -163,7 +163,7 @@ impl Came {
         self.header("x-ebbtide-conversation")
     }
 
-    fn header(&self, name: &str) -> &str {
+    pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().expect("text"))
@@ -289,6 +289,15 @@ impl Agent {
     pub async fn get(&self, house: &House, path: &str) -> Came {
         let request = Request::get(format!("{}{path}", house.gateway.url()));
         self.ask(request, String::new()).await
+    }
+
+    /// A page that is not JSON.
+    pub async fn text(&self, house: &House, path: &str) -> String {
+        let request = Request::get(format!("{}{path}", house.gateway.url()));
+        let request = request.body(Full::default()).expect("a request");
+        let answer = self.http.request(request).await.expect("an answer");
+        let body = answer.into_body().collect().await.expect("a body");
+        String::from_utf8(body.to_bytes().into()).expect("text")
     }
 
     async fn ask(&self, request: http::request::Builder, body: impl Into<Bytes>) -> Came {

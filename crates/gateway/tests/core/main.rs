@@ -20,6 +20,7 @@ mod documents;
 mod encodings;
 mod house;
 mod naming;
+mod observing;
 mod orders;
 mod pinning;
 mod proof;

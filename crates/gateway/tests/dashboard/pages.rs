@@ -172,6 +172,8 @@ impl Reports for Lively {
             version: "0.1.0".to_owned(),
             mode: "on",
             strategy: "prepared".to_owned(),
+            window: "none".to_owned(),
+            route: "auto".to_owned(),
             conversations: (1..=self.conversations)
                 .map(|id| self.line(id, (id % 3 == 0).then_some(id - 1)))
                 .collect(),

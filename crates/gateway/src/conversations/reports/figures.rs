@@ -1,6 +1,7 @@
 //! Conversations, summaries and pins as the reports put them.
 
 use ::conversation::Conversation as Live;
+use ::conversation::homunculus::Extent;
 use ::conversation::journal::{Ending, Journal, Sent, Served};
 use ::conversation::words::Did;
 use context::pin::Pin;
@@ -162,6 +163,8 @@ pub(super) fn mark_report(mark: &Mark, path: &[Turn], found: &Found) -> MarkRepo
     let old = path.get(..covered).unwrap_or_default();
     let id = mark.id();
     let state = match Some(id) {
+        // Each was made to show what would have been swapped in.
+        _ if found.line.observed => "would-replace",
         standing if standing == found.standing => "standing",
         ready if ready == found.ready => "ready",
         _ => "replaced",
@@ -191,17 +194,25 @@ pub(super) fn readable(mark: &Mark) -> String {
 
 /// The shares of the window by class of content.
 pub(super) fn classes(live: &Live, past: &Past) -> Vec<Share> {
-    let shown = live.shown();
+    // In mode observe, the request goes out as it came.
+    let shown = match live.observes() {
+        true => Extent::default(),
+        false => live.shown(),
+    };
     let path = live.whole_path();
     let tail = past.path.get(shown.from..).unwrap_or_default();
     let of = |wanted: &[Role]| -> Tokens {
         let turns = tail.iter().filter(|turn| wanted.contains(&turn.role()));
         turns.map(Turn::tokens).sum()
     };
+    let pins = match live.observes() {
+        true => Tokens::ZERO,
+        false => path.front(shown.from),
+    };
     let instructions = of(&[Role::System]) + live.overhead();
     let shares = [
         ("summary", shown.summary),
-        ("pins", path.front(shown.from)),
+        ("pins", pins),
         ("user", of(&[Role::User, Role::Other])),
         ("assistant", of(&[Role::Assistant])),
         ("tool results", of(&[Role::Tool])),

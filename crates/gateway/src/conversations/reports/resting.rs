@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ::conversation::Conversation as Live;
 use ::conversation::journal::{Journal, Sent};
 use history::{Conversation, ConversationId, HistoryError, Store, Tenant};
 use jiff::Timestamp;
@@ -79,7 +80,10 @@ impl Inner {
         let limits = terms.limits(&self.directory.commons.model(&record.model));
         let window = limits.window;
         Line {
-            state: "idle",
+            state: match terms.is_on() {
+                true => "idle",
+                false => Live::OBSERVING,
+            },
             observed: !terms.is_on(),
             gauge: Gauge {
                 window: window.get(),

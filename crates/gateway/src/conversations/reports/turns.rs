@@ -60,8 +60,6 @@ impl Sight {
     fn of(found: &Found, path: &[Turn]) -> Self {
         let up_to = |id| {
             let last = path.iter().rposition(|turn| turn.id() == id);
-            // Nothing is changed in mode observe.
-            let last = last.filter(|_| !found.line.observed);
             last.map_or(0, |last| last + 1)
         };
         Self {

@@ -114,6 +114,9 @@ fn no_order_is_offered_where_nothing_is_carried_out() {
     let told = super::Told::of("swap");
     let page = conversation_page(&observed, told, &visit()).expect("renders");
     assert!(!page.contains("name=\"order\"") && !page.contains("class=\"told\""));
+    observed.marks[0].state = "would-replace";
+    let page = conversation_page(&observed, None, &visit()).expect("renders");
+    assert!(page.contains("<h3>Would replace "));
     observed.line.observed = false;
     assert!(
         super::conversation_page(&observed, None, &visit()).is_ok_and(|page| {

@@ -66,6 +66,8 @@ pub fn overview() -> Overview {
         version: "0.1.0".to_owned(),
         mode: "on",
         strategy: "prepared".to_owned(),
+        window: "none".to_owned(),
+        route: "auto".to_owned(),
         conversations: vec![line(3, Some(1)), line(1, None), line(2, None)],
         totals: money(),
         days: vec![DayReport {
