@@ -71,6 +71,20 @@ pub enum Failure {
     NoRuntime(io::Error),
     #[error("cannot run `{command}`: {}", reason(source))]
     NotStarted { command: String, source: io::Error },
+    /// A gateway runs already, with another value of a setting that was given.
+    #[error(
+        "a gateway runs at {address} already, {}",
+        match there {
+            Some(there) => format!("with `{flag} {there}`"),
+            None => format!("and `{flag}` cannot change it"),
+        }
+    )]
+    RunsOtherwise {
+        address: String,
+        flag: &'static str,
+        /// Its value there, if it tells it.
+        there: Option<String>,
+    },
     #[error("the demo failed: {0}")]
     DemoBroken(String),
     #[error("{} has no process `{asked}`", path.display())]
@@ -162,6 +176,8 @@ context::error_codes! {
         "Check its name, and that it is on the PATH.";
     NO_STORE = "E0018", "the settings name no store file",
         "Name the file with --store PATH.";
+    RUNS_OTHERWISE = "E0019", "a gateway with other settings runs at that address",
+        "Leave the option out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
 }
 
 impl Failure {
@@ -277,6 +293,7 @@ impl Coded for Failure {
             Self::NoRuntime(_) => NO_RUNTIME,
             Self::NotStarted { .. } => NOT_STARTED,
             Self::NoStore => NO_STORE,
+            Self::RunsOtherwise { .. } => RUNS_OTHERWISE,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
             Self::Output(_) | Self::BrokenPipe => OUTPUT,
             Self::Reported { code, .. } => *code,

@@ -52,7 +52,8 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
-    fn flags(&self) -> Vec<Flag> {
+    /// The settings that were given on the command line.
+    pub fn flags(&self) -> Vec<Flag> {
         let given = [
             ("listen", "--listen", &self.listen),
             ("upstream.anthropic", "--anthropic-url", &self.anthropic_url),

@@ -7,7 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use clap::Args;
 use context::figures;
 use gateway::Running;
-use gateway::config::{Effective, Mode};
+use gateway::config::{Effective, Setting};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
@@ -55,15 +55,18 @@ pub fn run(
     logs::start_quietly(environment);
     runtime()?.block_on(async {
         let address = format!("http://{}", effective.config.listen);
+        let token = environment.setting("EBBTIDE_ADMIN_TOKEN");
         let (own, url) = match answers(&address).await {
-            true => (None, address),
+            true => {
+                agree(&args.settings, &effective, (&address, token)).await?;
+                (None, address)
+            }
             false => {
                 let started = serve::start(&effective, console).await?;
                 let url = started.0.url();
                 (Some(started), url)
             }
         };
-        let token = environment.setting("EBBTIDE_ADMIN_TOKEN");
         let before = Tally::at(&url, token).await;
         let status = run_client(&args.command, &url).await;
         let after = Tally::at(&url, token).await;
@@ -81,6 +84,38 @@ async fn answers(address: &str) -> bool {
     let health = ask(&format!("{address}/ebbtide/health"), None).await;
     let health = health.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
     health.is_some_and(|health| health.get("version").is_some())
+}
+
+/// Checks that the options given suit the gateway that runs at an address.
+async fn agree(
+    args: &SettingArgs,
+    effective: &Effective,
+    (address, token): (&str, Option<&str>),
+) -> Result<(), Failure> {
+    let overview = overview(address, token).await;
+    let theirs = |key: &str| -> Option<&str> {
+        match key {
+            // The gateway answers there.
+            "listen" => None,
+            "mode" => overview.get("mode")?.as_str(),
+            "policy.strategy" => overview.get("strategy")?.as_str(),
+            "policy.window" => overview.get("window")?.as_str(),
+            "policy.route" => overview.get("route")?.as_str(),
+            _ => None,
+        }
+    };
+    for flag in args.flags().iter().filter(|flag| flag.key != "listen") {
+        let wanted = Setting::named(flag.key).and_then(|it| it.text(&effective.config));
+        let theirs = theirs(flag.key);
+        if theirs.is_none() || theirs != wanted.as_deref() {
+            return Err(Failure::RunsOtherwise {
+                address: address.to_owned(),
+                flag: flag.name,
+                there: theirs.map(str::to_owned),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Runs the client to its end. Ctrl-C is the client's; SIGTERM ends it.
@@ -126,7 +161,10 @@ fn own_arguments(name: &OsString, url: &str) -> Vec<String> {
 /// The counts of a gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Tally {
+    observes: bool,
     requests: u64,
+    /// Requests for an answer that got an error, the provider's or the gateway's.
+    refused: u64,
     swaps: u64,
     cost: f64,
     cost_without: f64,
@@ -135,9 +173,12 @@ struct Tally {
 impl Tally {
     /// The counts now; zeros if the gateway does not tell.
     async fn at(url: &str, token: Option<&str>) -> Self {
-        let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await;
-        let overview = answer.and_then(|body| serde_json::from_slice(&body).ok());
-        Self::of(&overview.unwrap_or_default())
+        let metrics = ask(&format!("{url}/ebbtide/metrics"), token).await;
+        let metrics = metrics.unwrap_or_default();
+        Self {
+            refused: refused(&String::from_utf8_lossy(&metrics)),
+            ..Self::of(&overview(url, token).await)
+        }
     }
 
     fn of(overview: &Value) -> Self {
@@ -147,6 +188,8 @@ impl Tally {
         let swaps = lines.into_iter().flatten();
         let swaps = swaps.filter_map(|line| line.get("compactions")?.as_u64());
         Self {
+            observes: overview.get("mode").is_some_and(|mode| mode == "observe"),
+            refused: 0,
             requests: total("requests")
                 .and_then(Value::as_u64)
                 .unwrap_or_default(),
@@ -158,6 +201,8 @@ impl Tally {
 
     fn since(self, before: Self) -> Self {
         Self {
+            observes: self.observes,
+            refused: self.refused.saturating_sub(before.refused),
             requests: self.requests.saturating_sub(before.requests),
             swaps: self.swaps.saturating_sub(before.swaps),
             cost: (self.cost - before.cost).max(0.0),
@@ -166,37 +211,71 @@ impl Tally {
     }
 }
 
+/// The list of conversations that a gateway tells; null if it does not.
+async fn overview(url: &str, token: Option<&str>) -> Value {
+    let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await;
+    let overview = answer.and_then(|body| serde_json::from_slice(&body).ok());
+    overview.unwrap_or_default()
+}
+
+/// The requests for an answer that got an error, from a gateway's metrics.
+fn refused(metrics: &str) -> u64 {
+    const ENDPOINTS: [&str; 3] = ["messages", "chat_completions", "responses"];
+    let counts = metrics.lines().filter_map(|line| {
+        let labels = line.strip_prefix("ebbtide_requests_total{endpoint=\"")?;
+        let (endpoint, rest) = labels.split_once("\",status=\"")?;
+        let (status, count) = rest.split_once("\"} ")?;
+        let is_refusal = ENDPOINTS.contains(&endpoint) && status.parse::<u16>().ok()? >= 400;
+        is_refusal.then(|| count.trim().parse::<u64>().ok())?
+    });
+    counts.sum()
+}
+
 /// What happened while the client ran, in a line or two.
 fn told(tally: &Tally, own: Option<&Running>, effective: &Effective) -> String {
     let count = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
+    let refused = match tally.refused {
+        0 => String::new(),
+        refused => format!(" {} got an error.", count(refused, "request")),
+    };
+    if tally.requests == 0 && tally.refused > 0 {
+        return format!(
+            "Ebbtide: no request was answered.{refused} `ebbtide doctor` finds out why."
+        );
+    }
     if tally.requests == 0 {
         return "Ebbtide: no request arrived. Does the client use ANTHROPIC_BASE_URL or \
                 OPENAI_BASE_URL? `ebbtide connect` changes a client's own settings."
             .to_owned();
     }
-    let mut line = format!("Ebbtide: {}, ", count(tally.requests, "request"));
-    line.push_str(&match effective.config.mode {
-        Mode::On => format!(
+    let mut line = format!("Ebbtide: {} answered, ", count(tally.requests, "request"));
+    line.push_str(&match tally.observes {
+        false => format!(
             "{}, {} (about {} without Ebbtide).",
             count(tally.swaps, "swap"),
             figures::dollars(tally.cost),
             figures::dollars(tally.cost_without),
         ),
-        Mode::Observe => format!(
-            "would have swapped {} times, {}.",
-            tally.swaps,
+        true => format!(
+            "would have swapped {}, {}.",
+            count(tally.swaps, "time"),
             figures::dollars(tally.cost)
         ),
     });
+    line.push_str(&refused);
     if let (Some(_), Some(file)) = (own, &effective.config.store) {
         line.push_str(&format!(" The conversations are in {}.", file.display()));
     }
     line
 }
 
-/// The client's exit status; a signal counts as a failure.
+/// The client's exit status; for a signal, 128 and its number, as shells tell it.
 fn exit(status: ExitStatus) -> Exit {
-    match status.code().map(u8::try_from) {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
+    #[cfg(not(unix))]
+    let signal = None;
+    match status.code().or(signal).map(u8::try_from) {
         Some(Ok(0)) => Exit::Success,
         Some(Ok(code)) => Exit::Passed(code),
         Some(Err(_)) | None => Exit::Failed,
@@ -207,7 +286,7 @@ fn exit(status: ExitStatus) -> Exit {
 mod tests {
     use serde_json::json;
 
-    use super::{Tally, own_arguments};
+    use super::{Tally, own_arguments, refused};
 
     #[test]
     fn codex_gets_its_setting_and_others_nothing() {
@@ -220,6 +299,16 @@ mod tests {
             );
         }
         assert!(own_arguments(&"claude".into(), url).is_empty());
+    }
+
+    #[test]
+    fn errors_count_where_an_answer_was_asked_for() {
+        let metrics = "# TYPE ebbtide_requests counter\n\
+            ebbtide_requests_total{endpoint=\"messages\",status=\"200\"} 7\n\
+            ebbtide_requests_total{endpoint=\"messages\",status=\"400\"} 2\n\
+            ebbtide_requests_total{endpoint=\"responses\",status=\"529\"} 1\n\
+            ebbtide_requests_total{endpoint=\"count_tokens\",status=\"404\"} 9\n";
+        assert_eq!((refused(metrics), refused("")), (3, 0));
     }
 
     #[test]

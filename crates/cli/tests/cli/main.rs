@@ -39,6 +39,8 @@ mod sessions;
 #[cfg(unix)]
 mod sim;
 mod store;
+#[cfg(unix)]
+mod wrap;
 
 #[path = "../../../lab/tests/corpus/locate.rs"]
 mod locate;

@@ -1,0 +1,85 @@
+//! `ebbtide wrap` with a real client process, in front of the simulated provider.
+
+use crate::listening::Listening;
+use crate::{Ran, program, run};
+
+/// A client that sends one request with these messages, and ends with a status.
+fn client(messages: &str, ends: &str) -> String {
+    format!(
+        r#"body='{{"model":"claude-sonnet-5","max_tokens":64,"messages":[{messages}]}}'
+host=${{ANTHROPIC_BASE_URL#http://}}
+exec 3<>"/dev/tcp/${{host%:*}}/${{host#*:}}"
+printf 'POST /v1/messages HTTP/1.1\r\nhost: %s\r\nconnection: close\r\nx-api-key: sk-secret\r\nanthropic-version: 2023-06-01\r\ncontent-type: application/json\r\ncontent-length: %s\r\n\r\n%s' "$host" "${{#body}}" "$body" >&3
+cat <&3 >/dev/null
+{ends}"#
+    )
+}
+
+const HELLO: &str = r#"{"role":"user","content":"hello"}"#;
+
+fn wrap(options: &[&str], client: &str) -> Ran {
+    let rest = ["--store", "memory", "--", "bash", "-c", client];
+    run(program(&[&["wrap"], options, &rest].concat()), b"")
+}
+
+#[test]
+fn a_client_runs_through_a_gateway_of_its_own() {
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let url = sim.url();
+    let own = ["--listen", "127.0.0.1:0", "--anthropic-url", &url];
+    let ran = wrap(&own, &client(HELLO, "exit 7"));
+    assert_eq!(ran.exit, 7, "{}", ran.stderr);
+    let told = "Ebbtide: 1 request answered, 0 swaps, ";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let ran = wrap(&own, "kill -9 $$");
+    assert_eq!(ran.exit, 137, "{}", ran.stderr);
+    assert!(ran.stderr.contains("no request arrived"), "{}", ran.stderr);
+}
+
+#[test]
+fn refusals_are_told() {
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let url = sim.url();
+    let own = ["--listen", "127.0.0.1:0", "--anthropic-url", &url];
+    let ran = wrap(&own, &client("", "exit 0"));
+    let told = "Ebbtide: no request was answered. 1 request got an error.";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+}
+
+#[test]
+fn a_running_gateway_is_used_unless_its_settings_differ() {
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let (url, memory) = (sim.url(), ["--store", "memory"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--mode", "observe"];
+    let gateway = [&serve[..], &["--anthropic-url", &url], &memory].concat();
+    let gateway = Listening::start(&gateway);
+    let address = gateway.url();
+    let address = address.trim_start_matches("http://");
+    let joined = |options: &[&str]| {
+        let script = client(HELLO, "exit 0");
+        let rest = ["--", "bash", "-c", &script];
+        let first = ["wrap", "--listen", address];
+        run(program(&[&first, options, &rest].concat()), b"")
+    };
+    let ran = joined(&["--mode", "observe"]);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let told = "Ebbtide: 1 request answered, would have swapped 0 times, ";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let ran = joined(&["--mode", "on"]);
+    assert_eq!(ran.exit, 2);
+    let told =
+        format!("error[E0019]: a gateway runs at http://{address} already, with `--mode observe`");
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    let ran = joined(&["--window", "200k"]);
+    assert!(
+        ran.stderr.contains("with `--window none`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = joined(&["--otlp", "http://127.0.0.1:4318"]);
+    assert!(
+        ran.stderr.contains("and `--otlp` cannot change it"),
+        "{}",
+        ran.stderr
+    );
+}
