@@ -94,6 +94,7 @@ impl Conversation {
             summary: self.flights.alone.summary.unwrap_or(limits.summary),
             beside: self.supervisor.overhead_tokens,
             caches: !self.breakpoints.are_ours(),
+            cacheable: limits.prices.cache_minimum,
             warm: idle.is_some_and(|idle| limits.prices.cache_after(idle) == CacheState::Warm),
         };
         let mut bill = Bill::of(flight, reply, &client, &mut self.flights.alone);

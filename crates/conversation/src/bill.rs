@@ -6,6 +6,7 @@
 //! falls to instructions, tools and a summary where it reaches the threshold.
 
 use crate::homunculus::{Extent, Reported};
+use crate::inject::Own;
 use context::Tokens;
 use history::Totals;
 use tokens::{Consumption, Price};
@@ -52,6 +53,7 @@ impl Bill {
             input,
             shown: flight.shown,
             said: flight.unchanged,
+            added: flight.added,
             used,
         };
         let cost_without = alone.follow(&request, client, price, cost);
@@ -103,6 +105,8 @@ struct Request {
     shown: Extent,
     /// The size of the conversation as it was said, by our count.
     said: Tokens,
+    /// What the gateway added behind the client's words with this request.
+    added: Own,
     /// The tokens that the answer used.
     used: Consumption,
 }
@@ -118,6 +122,8 @@ pub(crate) struct Client {
     pub beside: Tokens,
     /// False for a client that sets no breakpoints where only breakpoints fill the cache.
     pub caches: bool,
+    /// The smallest view that the provider's cache holds.
+    pub cacheable: Tokens,
     /// True if the provider's cache would still have held the request before this one.
     pub warm: bool,
 }
@@ -141,6 +147,15 @@ pub(crate) struct Alone {
 impl Alone {
     /// Takes in the next request, which cost `cost`, and returns what it would have cost this client.
     fn follow(&mut self, request: &Request, client: &Client, price: &Price, cost: f64) -> f64 {
+        let mut request = *request;
+        if let Some((_, last)) = &self.last
+            && request.said == last.said
+            && request.added == Own::default()
+        {
+            // The same again, with the note that it had.
+            request.added.clears = last.added.clears;
+        }
+        let request = &request;
         let (view, reads) = match &self.last {
             Some((before, last)) => {
                 // A swap of ours misses the cache, as this client would not have done.
@@ -149,12 +164,15 @@ impl Alone {
                 } else {
                     client.warm
                 };
-                let read = if hit { *before } else { Tokens::ZERO };
+                let read = match hit && *before >= client.cacheable {
+                    true => *before,
+                    false => Tokens::ZERO,
+                };
                 (*before + request.grown(last), read)
             }
             None => request.alone(client),
         };
-        let used = if client.caches {
+        let used = if client.caches && view >= client.cacheable {
             request.used
         } else {
             uncached(&request.used)
@@ -184,7 +202,8 @@ impl Request {
         let said = self.said.saturating_sub(last.said);
         if self.shown == last.shown {
             // The provider counts better than we do, but not what we left out.
-            self.input.saturating_sub(last.input)
+            let gained = self.input + last.added.clears;
+            gained.saturating_sub(last.input + self.added.stays + self.added.clears)
         } else {
             said
         }

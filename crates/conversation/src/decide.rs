@@ -1,6 +1,5 @@
 //! From a request to what is sent.
 
-use context::Tokens;
 use history::{Change, Route};
 use jiff::Timestamp;
 
@@ -10,6 +9,7 @@ use crate::effect::{Effect, Hold, Notice, Order, Sending, Start};
 use crate::flight::Flight;
 use crate::homunculus::{Command, Extent, Refusal};
 use crate::incoming::Incoming;
+use crate::inject::Added;
 use crate::journal::{Happened, Sent};
 use crate::overlay::pins_key;
 use crate::rewrite::{ClientCompaction, may_ask};
@@ -149,7 +149,7 @@ impl Conversation {
         let (len, is_on) = (flight.turns.len, self.terms.is_on());
         let mut did = std::mem::take(&mut flight.did);
         let mut batch = Batch::default();
-        let mut note = Tokens::ZERO;
+        let mut added = Added::default();
         let changes = self.pins.take_changes();
         if is_on && !changes.is_empty() {
             (batch.pins, batch.unpinned) = (changes.set, changes.removed);
@@ -157,7 +157,7 @@ impl Conversation {
         }
         if is_on {
             // Before the view is made: it shows what is added here.
-            note = self.inject(incoming, flight, (shown, &mut batch, &mut did));
+            added = self.inject(incoming, flight, (shown, &mut batch, &mut did));
             if flight.swapped {
                 batch.conversation = Some(self.to_record());
                 if let Some(overlay) = &self.overlay
@@ -171,7 +171,7 @@ impl Conversation {
         let view = self.view(shown, len);
         let (unchanged, tokens) = self.sizes(shown, len);
         // A streamed chat may bring no usage, so the note has to count without a report.
-        self.supervisor.machine.add_note(note);
+        self.supervisor.machine.add_note(added.notes);
         let window = self.supervisor.machine.limits().window;
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();
@@ -187,6 +187,7 @@ impl Conversation {
         }
         flight.shown = shown;
         flight.unchanged = unchanged;
+        flight.added = added.own;
         if is_on {
             let is_reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
             if is_reduced && !did.contains(&Did::Swapped) {

@@ -11,6 +11,7 @@ use wire::api::{Dialect, Reply};
 use crate::batch::{Batch, is_more_than_text};
 use crate::homunculus::Extent;
 use crate::incoming::Incoming;
+use crate::inject::Own;
 use crate::journal::Sent;
 use crate::words::Did;
 
@@ -28,6 +29,8 @@ pub struct Flight {
     pub(crate) shown: Extent,
     /// The size of the conversation as it was said.
     pub(crate) unchanged: Tokens,
+    /// The text that was added behind the client's words with it.
+    pub(crate) added: Own,
     /// The request before it.
     pub(crate) before: Option<Sent>,
     /// The time when the conversation was last seen before it.
@@ -83,6 +86,7 @@ impl Flight {
             compacts: None,
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
+            added: Own::default(),
             before: None,
             after: None,
             swapped: false,

@@ -5,6 +5,7 @@ use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
 use context::{Role, TokenCounter, Tokens, Turn};
 use history::Edition;
+use serde_json::Value;
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
@@ -22,21 +23,55 @@ const ROOM: usize = 1 << 20;
 /// The most entries of a receipt that a note quotes.
 const TOLD: usize = 3;
 
+/// The tokens of what was added to a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Added {
+    /// The notes, as they are written. The view's size has the pins already.
+    pub notes: Tokens,
+    /// The text that the view gained.
+    pub own: Own,
+}
+
+/// Text of the gateway's in a view, behind the client's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Own {
+    /// The part that stays.
+    pub stays: Tokens,
+    /// The part that the provider takes out again when the user's next message comes.
+    pub clears: Tokens,
+}
+
+impl Own {
+    fn add(&mut self, addition: &Addition, incoming: &Incoming<'_>) {
+        let written = text_of(&addition.change);
+        let value: Value = serde_json::from_str(written).unwrap_or_default();
+        let text = value.get("text").or_else(|| {
+            let content = value.get("content")?;
+            content.pointer("/0/text").or(Some(content))
+        });
+        let text = text.and_then(Value::as_str).unwrap_or(written);
+        let tokens = incoming.model.counter().count(text);
+        match rewrite::clears(&addition.change) {
+            true => self.clears += tokens,
+            false => self.stays += tokens,
+        }
+    }
+}
+
 impl Conversation {
-    /// Adds what is due to a request that is about to be sent. Returns the tokens of the notes among it; the view's
-    /// size has the pins already.
+    /// Adds what is due to a request that is about to be sent.
     pub(crate) fn inject(
         &mut self,
         incoming: &Incoming<'_>,
         flight: &Flight,
         (shown, batch, did): (Extent, &mut Batch, &mut Vec<Did>),
-    ) -> Tokens {
+    ) -> Added {
         let overlay = self.overlay.as_ref();
         if flight.swapped && overlay.is_some_and(|overlay| !overlay.pins.is_empty()) {
             did.push(Did::Pinned);
         }
         let mut additions = Vec::new();
-        let mut tokens = Tokens::ZERO;
+        let mut added = Added::default();
         let text = self.pins.restate(shown.from);
         if !text.is_empty() {
             match rewrite::restate(incoming.request, &text) {
@@ -51,7 +86,7 @@ impl Conversation {
         let ledger = std::mem::take(&mut self.flights.beside.ledger);
         match rewrite::restate(incoming.request, &ledger) {
             Some(addition) => {
-                tokens += tokens_of(&addition, incoming);
+                added.notes += tokens_of(&addition, incoming);
                 additions.push(addition);
             }
             None => self.flights.beside.ledger = ledger,
@@ -62,8 +97,11 @@ impl Conversation {
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
-            tokens += note;
+            added.notes += note;
             additions.push(addition);
+        }
+        for addition in &additions {
+            added.own.add(addition, incoming);
         }
         for Addition { message, change } in additions {
             let turn = self.id_before(message + 1);
@@ -75,7 +113,7 @@ impl Conversation {
                 at: incoming.now,
             });
         }
-        tokens
+        added
     }
 
     /// Decides if the agent is told the state of its memory: with a user's new words once there was

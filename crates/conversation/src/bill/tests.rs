@@ -5,6 +5,7 @@ use tokens::{Basis, Consumption, Price};
 
 use super::{Alone, Client, Request};
 use crate::homunculus::Extent;
+use crate::inject::Own;
 
 const PRICE: Price = Price {
     input: 5.0,
@@ -21,6 +22,7 @@ const CLIENT: Client = Client {
     summary: Tokens::new(5_000),
     beside: Tokens::new(10_000),
     caches: true,
+    cacheable: Tokens::new(1_024),
     warm: true,
 };
 
@@ -30,6 +32,7 @@ fn whole(input: u64, read: u64) -> Request {
         input: Tokens::new(input),
         shown: Extent::default(),
         said: Tokens::new(input),
+        added: Own::default(),
         used: Consumption {
             cache_read: Tokens::new(read),
             cache_write: Tokens::new(input - read),

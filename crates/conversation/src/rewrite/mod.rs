@@ -43,6 +43,7 @@ pub use direct::Direct;
 pub(crate) use error::CODES;
 pub use error::RewriteError;
 pub use note::{Addition, fits, note, restate};
+pub(crate) use render::clears;
 pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
 pub use threads::refuse_thread;

@@ -92,15 +92,19 @@ pub fn betas(dialect: Dialect, view: &View) -> Vec<&'static str> {
     if matches!(view.front, Front::Native { .. }) {
         out.extend(known.compaction);
     }
-    let clears = |change: &Change| match change {
-        Change::Followed(json) => json.contains(r#""clear_at""#),
-        Change::Appended(_) | Change::Shrunk { .. } => false,
-    };
     let mut shown = view.changes.iter().filter(|(at, _)| *at >= view.from);
     if shown.any(|(_, change)| clears(change)) {
         out.extend(known.clear_at);
     }
     out
+}
+
+/// Returns true if the provider takes the addition out again when the user's next message comes.
+pub(crate) fn clears(change: &Change) -> bool {
+    match change {
+        Change::Followed(json) => json.contains(r#""clear_at""#),
+        Change::Appended(_) | Change::Shrunk { .. } => false,
+    }
 }
 
 /// The place of standing matter. The list begins with the user's texts; calls and system messages follow a user's

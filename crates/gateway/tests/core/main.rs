@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+mod accounts;
 mod boundaries;
 mod branches;
 mod breakpoints;
