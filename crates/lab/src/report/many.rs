@@ -6,12 +6,15 @@ use crate::figures;
 /// From this number of sessions on, the page tells of each session what matters and folds the rest.
 pub(super) const MANY: usize = 6;
 
+/// The most sessions with figures of their own, the fullest. Each takes about 8 kB of the page.
+pub(super) const SECTIONS: usize = 100;
+
 /// The strategies that stand for waiting and for working ahead.
 const COMPARED: [&str; 2] = ["stop_the_world", "prepared"];
 
 /// One session as a row of the list.
 pub(super) struct Row {
-    /// The index of its section, counted from 1. `None`: the session never filled its window.
+    /// The index of its section, counted from 1. `None`: the session has none.
     pub section: Option<usize>,
     pub name: String,
     pub cells: Vec<Cell>,
@@ -43,7 +46,7 @@ pub(super) fn rows(comparisons: &[Comparison]) -> Vec<Row> {
         let filled = is_filled(comparison);
         section += usize::from(filled);
         Row {
-            section: filled.then_some(section),
+            section: (filled && section <= SECTIONS).then_some(section),
             name: comparison.session.shown().to_owned(),
             cells: cells(comparison),
         }
@@ -51,10 +54,17 @@ pub(super) fn rows(comparisons: &[Comparison]) -> Vec<Row> {
     order.into_iter().map(row).collect()
 }
 
+/// The number of sessions that filled their window and have no section.
+pub(super) fn without_section(comparisons: &[Comparison]) -> usize {
+    let filled = comparisons.iter().filter(|it| is_filled(it)).count();
+    filled.saturating_sub(SECTIONS)
+}
+
 /// The sessions that have a section, in the order of the list.
 pub(super) fn filled(comparisons: &[Comparison]) -> Vec<&Comparison> {
     let mut found: Vec<&Comparison> = comparisons.iter().filter(|it| is_filled(it)).collect();
     found.sort_by(|a, b| fullest(b).total_cmp(&fullest(a)));
+    found.truncate(SECTIONS);
     found
 }
 

@@ -33,6 +33,8 @@ struct Page<'a> {
     /// One row a session, where there are many.
     list: Vec<many::Row>,
     headings: [&'static str; 7],
+    /// The sessions that filled their window and of which only the row is shown.
+    left_out: usize,
     sessions: Vec<Section<'a>>,
     /// Ways to compact at equal size, over all sessions.
     recall: Option<Board>,
@@ -111,6 +113,10 @@ impl<'a> Page<'a> {
                 Vec::new()
             },
             headings: many::HEADINGS,
+            left_out: match is_many {
+                true => many::without_section(comparisons),
+                false => 0,
+            },
             total: (comparisons.len() > 1).then(|| Sum {
                 table: Table::of(&all),
                 warnings: all.iter().filter_map(Total::replaced).collect(),
@@ -134,11 +140,19 @@ impl<'a> Section<'a> {
     /// A section among many: the two strategies that most ask about.
     fn folded(comparison: &'a Comparison) -> Self {
         let of_interest = |outcome: &&Outcome| many::is_compared(outcome);
-        Self::showing(comparison, comparison.strategies.iter().filter(of_interest))
+        let plotted = comparison.strategies.iter().filter(of_interest);
+        let scale = plot::Scale::of(&comparison.strategies).among_many();
+        let mut section = Self::showing(comparison, plotted, scale);
+        // Hundreds of tables have the same headings; the page explains them once.
+        for (_, definition) in &mut section.table.headings {
+            *definition = "";
+        }
+        section
     }
 
     fn of(comparison: &'a Comparison) -> Self {
         let strategies = comparison.strategies.iter();
+        let scale = plot::Scale::of(&comparison.strategies);
         Self {
             bars: comparison
                 .strategies
@@ -151,14 +165,17 @@ impl<'a> Section<'a> {
                 .filter(|outcome| !outcome.compactions.is_empty())
                 .map(Journal::of)
                 .collect(),
-            ..Self::showing(comparison, strategies)
+            ..Self::showing(comparison, strategies, scale)
         }
     }
 
     /// A section with the plots of these strategies.
-    fn showing(comparison: &'a Comparison, plotted: impl Iterator<Item = &'a Outcome>) -> Self {
+    fn showing(
+        comparison: &'a Comparison,
+        plotted: impl Iterator<Item = &'a Outcome>,
+        scale: plot::Scale,
+    ) -> Self {
         let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
-        let scale = plot::Scale::of(&comparison.strategies);
         Self {
             title: comparison.session.shown(),
             facts: facts(comparison),

@@ -17,6 +17,8 @@ const BOTTOM: f64 = 132.0;
 
 /// More points than this say nothing more on a plot of this width.
 const BUCKETS: usize = 320;
+/// The points of a plot among many, of which a page holds hundreds.
+const FEW_BUCKETS: usize = 80;
 
 /// The axes that all plots of one session share, so that they can be compared by eye.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,8 @@ pub struct Scale {
     top: f64,
     /// The number of requests.
     requests: usize,
+    /// The most points of a line.
+    buckets: usize,
 }
 
 impl Scale {
@@ -42,6 +46,16 @@ impl Scale {
         Self {
             top: peak * 1.06,
             requests: requests.unwrap_or(0),
+            buckets: BUCKETS,
+        }
+    }
+
+    /// The same scale for smaller plots.
+    #[must_use]
+    pub const fn among_many(self) -> Self {
+        Self {
+            buckets: FEW_BUCKETS,
+            ..self
         }
     }
 
@@ -134,7 +148,7 @@ fn thresholds(svg: &mut String, outcome: &Outcome, scale: Scale) {
 /// The pressure of each request; of long sessions the least and the most in each bucket, so that no
 /// peak and no fall is lost.
 fn line(svg: &mut String, outcome: &Outcome, scale: Scale) {
-    let size = outcome.pressure.len().div_ceil(BUCKETS).max(1);
+    let size = outcome.pressure.len().div_ceil(scale.buckets).max(1);
     let mut path = String::new();
     for (bucket, pressures) in outcome.pressure.chunks(size).enumerate() {
         let least = pressures.iter().copied().fold(f64::INFINITY, f64::min);

@@ -148,6 +148,29 @@ fn a_strategy_that_failed_is_told_with_its_session_and_with_all() {
 }
 
 #[test]
+fn the_page_of_hundreds_of_sessions_is_small() {
+    let mut session =
+        comparison("Make the importer skip the rows that the ledger has already, and say how many");
+    let others = [
+        "truncate",
+        "clear_tool_results",
+        "keep_last_n",
+        "cold_cache",
+        "thrifty",
+        "pinning",
+        "vulnerable",
+    ];
+    let others = others.map(|name| outcome(name, 0.0));
+    session.strategies.extend(others);
+    let many = vec![session; 264];
+    let page = html(&many).expect("renders");
+    assert!(page.len() <= 1_000_000, "{} bytes", page.len());
+    assert_eq!(page.matches("<figure>").count(), 2 * 100);
+    assert!(page.contains("164 more that filled their window"));
+    assert_eq!(page.matches("aria-label=\"Legend\"").count(), 1);
+}
+
+#[test]
 fn nothing_replayed_is_a_page_all_the_same() {
     assert!(html(&[]).expect("renders").contains("0 sessions"));
 }
