@@ -23,9 +23,7 @@ pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Fai
         format!("{} tokens", figures::count(session.tokens)),
         comparison.simulation.room(),
     ]);
-    if session.label.is_some() {
-        facts.push(session.title.clone());
-    }
+    facts.extend(session.file_name().map(str::to_owned));
     if !session.pins.is_empty() {
         facts.push(figures::plural(session.pins.len(), "pin"));
     }

@@ -40,8 +40,8 @@ pub fn titled(folder: Option<&str>, words: &str) -> String {
     }
 }
 
-/// The first line that the user typed, without what the client put beside it. Commands such as `/model` say nothing
-/// about the task.
+/// The first line that the user typed, without what the client put beside it. A command such as `/model` says little
+/// about the task, so it counts only if the user typed nothing else.
 #[must_use]
 pub fn first_words(turns: &[Turn]) -> Option<String> {
     let first = turns.get(..FIRST.min(turns.len()))?;
@@ -51,12 +51,36 @@ pub fn first_words(turns: &[Turn]) -> Option<String> {
         let elsewhere = &standing.elsewhere;
         lines_of_parts(turn, move |part| !elsewhere.contains(&(index, part)))
     });
+    let mut command: Option<&str> = None;
     let says = |line: &&str| {
         let letters = line.chars().filter(|it| it.is_alphanumeric());
-        letters.count() >= LETTERS && !line.trim_start().starts_with('/')
+        letters.count() >= LETTERS
     };
-    let line = lines.find(says)?;
-    Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
+    let words = lines.by_ref().filter(says).find(|line| {
+        let is_command = line.trim_start().starts_with('/');
+        // One with arguments says more.
+        let has_more = |line: &str| line.trim().contains(' ');
+        if is_command && command.is_none_or(|known| has_more(line) && !has_more(known)) {
+            command = Some(*line);
+        }
+        !is_command
+    });
+    let line = words.or(command)?;
+    // "Implement the following plan:" says it with the next line.
+    let goes_on = line.trim_end().ends_with(':');
+    let next = lines.find(says).filter(|_| goes_on).unwrap_or_default();
+    let words = line.split_whitespace();
+    let next = next.trim_start().trim_start_matches('#').split_whitespace();
+    Some(words.chain(next).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns true for a name that begins with a long number in hexadecimal, such as a UUID, and for no name.
+#[must_use]
+pub fn is_session_id(name: &str) -> bool {
+    const DIGITS: usize = 32;
+    let first = name.split([' ', '.', '#']).next().unwrap_or_default();
+    let mut digits = first.chars().filter(|it| *it != '-');
+    name.is_empty() || (first.len() >= DIGITS && digits.all(|it| it.is_ascii_hexdigit()))
 }
 
 /// The name of the folder at the end of a path.
@@ -83,7 +107,7 @@ mod tests {
     use crate::counter::Heuristic;
     use crate::turn::{Part, Role, Turn, TurnDraft, TurnId};
 
-    use super::title;
+    use super::{is_session_id, title};
 
     fn check(drafts: &[(Role, &[&str])], expected: Option<&str>) {
         let mut parent = TurnId::ROOT;
@@ -115,6 +139,21 @@ mod tests {
             ],
             Some("mint: Add a test."),
         );
+        check(
+            &[
+                (Role::User, &["/clear"]),
+                (Role::User, &["/review 12"]),
+                (Role::Assistant, &["Done."]),
+            ],
+            Some("/review 12"),
+        );
+        check(
+            &[(
+                Role::User,
+                &["Carry out this plan:\n\n## Mend the importer"],
+            )],
+            Some("Carry out this plan: Mend the importer"),
+        );
         check(&[(Role::User, &["Hello there!"])], Some("Hello there!"));
         check(&[(Role::User, &[claude])], Some("shop"));
         check(&[(Role::User, &["…"]), (Role::Assistant, &["Yes?"])], None);
@@ -122,6 +161,22 @@ mod tests {
         let long = "word ".repeat(60);
         let short = format!("{}…", long.trim_end().chars().take(72).collect::<String>());
         check(&[(Role::User, &[&long])], Some(&short));
+    }
+
+    #[test]
+    fn ids_are_no_names() {
+        let ids = [
+            "",
+            "61cb3ba8-484b-4a21-bf99-34f7dc361170",
+            "2026-01-06-f6833005-7be4-4178-bb37-a0e9feadc36b",
+            "61cb3ba8-484b-4a21-bf99-34f7dc361170 · agent 2",
+        ];
+        assert!(ids.into_iter().all(is_session_id));
+        assert!(
+            !["large-session", "deadbeef", "session 3"]
+                .into_iter()
+                .any(is_session_id)
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use context::Tokens;
+use context::title::is_session_id;
 use serde::Serialize;
 
 use crate::equal_size::EqualSize;
@@ -95,6 +96,12 @@ impl SessionFacts {
     #[must_use]
     pub fn shown(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.title)
+    }
+
+    /// The title, where it says more than the label: an ID does not.
+    #[must_use]
+    pub fn file_name(&self) -> Option<&str> {
+        (self.label.is_some() && !is_session_id(&self.title)).then_some(&self.title)
     }
 }
 

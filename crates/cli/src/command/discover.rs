@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use lab::figures;
 use serde_json::{Value, json};
+use wire::session::Session;
 
 use crate::console::{Console, Tone};
 use crate::environment::{Environment, SessionFolder};
@@ -97,8 +98,16 @@ fn print(
         return console.line("");
     }
     let shown = sessions.get(..SHOWN).unwrap_or(sessions);
-    for line in sessions_table(shown, folder, environment.now, console.width) {
+    let read: Vec<Read> = shown.iter().map(Read::of).collect();
+    let mut lines = sessions_table((shown, &read), environment.now, console.width);
+    let rows = lines.split_off(lines.len().saturating_sub(shown.len()));
+    for heading in lines {
+        console.line(format!("  {heading}"))?;
+    }
+    for (line, found) in rows.iter().zip(shown) {
         console.line(format!("  {line}"))?;
+        let below = found.path.strip_prefix(&folder.path).unwrap_or(&found.path);
+        console.line(format!("    {}", below.display()))?;
     }
     if sessions.len() > shown.len() {
         console.line(format!(
@@ -111,48 +120,71 @@ fn print(
 }
 
 fn sessions_table(
-    shown: &[SessionFile],
-    folder: &SessionFolder,
+    (shown, read): (&[SessionFile], &[Read]),
     now: Timestamp,
     width: usize,
 ) -> Vec<String> {
-    let names: Vec<String> = shown
-        .iter()
-        .map(|found| {
-            let below = found.path.strip_prefix(&folder.path).unwrap_or(&found.path);
-            table::shorten_left(&below.display().to_string(), width.saturating_sub(36))
-        })
-        .collect();
-    let tokens = |file: &SessionFile| match estimate(file) {
+    let room = width.saturating_sub(36);
+    let names = shown.iter().zip(read).map(|(file, read)| {
+        let name = read.name.clone();
+        table::shorten(&name.unwrap_or_else(|| file_name(&file.path)), room)
+    });
+    let names: Vec<String> = names.collect();
+    let tokens = |read: &Read| match read.tokens {
         Some(tokens) => format!("~{}", figures::short(tokens)),
         None => "–".to_owned(),
     };
     let columns = [
         Column::of("size", shown, |file| figures::bytes(file.bytes)),
-        Column::of("tokens", shown, tokens),
+        Column::of("tokens", read, tokens),
         Column::of("modified", shown, |file| age(file.changed, now)),
     ];
     table::render("session", &names, &columns, width.saturating_sub(2))
 }
 
-/// Estimates the tokens of all sessions in a file.
-fn estimate(found: &SessionFile) -> Option<context::Tokens> {
-    if found.bytes > ESTIMATE_LIMIT {
-        return None;
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// What a file tells when it is read.
+#[derive(Debug, Default)]
+struct Read {
+    /// The name of its first session.
+    name: Option<String>,
+    /// An estimate of the tokens of all its sessions.
+    tokens: Option<context::Tokens>,
+}
+
+impl Read {
+    /// Reads a file. A large one, and one that cannot be read, tells nothing.
+    fn of(found: &SessionFile) -> Self {
+        if found.bytes > ESTIMATE_LIMIT {
+            return Self::default();
+        }
+        let Ok(bytes) = input::read(&found.path) else {
+            return Self::default();
+        };
+        let Ok(document) = wire::session::load(&bytes, "", &context::Heuristic) else {
+            return Self::default();
+        };
+        let turns = document.sessions.iter().flat_map(|session| &session.turns);
+        Self {
+            name: document.sessions.first().and_then(Session::label),
+            tokens: Some(turns.map(context::Turn::tokens).sum()),
+        }
     }
-    let bytes = input::read(&found.path).ok()?;
-    let document = wire::session::load(&bytes, "", &context::Heuristic).ok()?;
-    let turns = document.sessions.iter().flat_map(|session| &session.turns);
-    Some(turns.map(context::Turn::tokens).sum())
 }
 
 fn listed(product: &'static str, found: &SessionFile) -> Value {
+    let read = Read::of(found);
     json!({
         "product": product,
+        "name": read.name,
         "path": found.path.display().to_string(),
         "bytes": found.bytes,
         "changed": found.changed.map(|time| time.to_string()),
-        "estimated_tokens": estimate(found).map(context::Tokens::get),
+        "estimated_tokens": read.tokens.map(context::Tokens::get),
     })
 }
 

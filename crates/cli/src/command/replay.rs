@@ -137,7 +137,7 @@ pub fn run(
     let (files, unreadable) = input::gather(&args.sessions)?;
     let mut replay = Replay {
         options,
-        progress: ReplayProgress::new(environment.progress, files.len()),
+        progress: ReplayProgress::new(environment.progress, &files),
         comparisons: Vec::new(),
         skipped: Vec::new(),
         problems: Vec::new(),
@@ -146,7 +146,7 @@ pub fn run(
         replay.skip(Path::new(""), &failure);
     }
     for file in &files {
-        replay.progress.file(file);
+        replay.progress.file();
         match loading::load(file, args.assumptions.model.as_deref()) {
             Ok(loaded) => replay.run(&loaded)?,
             // With a single file, its failure is the command's failure.
@@ -182,8 +182,9 @@ impl Replay {
     fn run(&mut self, loaded: &Loaded) -> Result<(), Failure> {
         for session in &loaded.document.sessions {
             let bar = &self.progress;
+            let name = session.label().unwrap_or_else(|| session.title.clone());
             let comparison = lab::replay::run(session, &self.options, &mut |progress| {
-                bar.step(&progress);
+                bar.step(&name, &progress);
             })
             .map_err(|error| Failure::of(&error))?;
             self.comparisons.push(comparison);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use askama::Template;
 use context::figures;
+use context::title::is_session_id;
 use jiff::Timestamp;
 
 use super::Visit;
@@ -234,14 +235,6 @@ pub fn name(line: &Line) -> String {
     } else {
         name
     }
-}
-
-/// Returns true for no name, and for one that begins with a long number in hexadecimal, such as a UUID.
-fn is_session_id(name: &str) -> bool {
-    const DIGITS: usize = 32;
-    let first = name.split(' ').next().unwrap_or_default();
-    let mut digits = first.chars().filter(|it| *it != '-');
-    name.is_empty() || (first.len() >= DIGITS && digits.all(|it| it.is_ascii_hexdigit()))
 }
 
 /// Formats an amount of money; zero is `$0`.

@@ -1,6 +1,6 @@
 //! Facts about the session that is replayed.
 
-use context::title::{first_words, folder_name, titled};
+use context::title::is_session_id;
 use context::{Role, Tokens, Turn};
 use wire::session::{Format, Session};
 
@@ -26,14 +26,12 @@ pub(super) fn leading_system_turns(session: &Session) -> usize {
 /// The facts of the session that is replayed.
 pub(super) fn of(scene: &Scene<'_>) -> SessionFacts {
     let session = scene.session;
+    let started = session.turns.iter().find_map(Turn::at);
+    let started = started.map(|at| at.to_string());
     SessionFacts {
         title: session.title.clone(),
-        label: label(session),
-        started: session
-            .turns
-            .iter()
-            .find_map(Turn::at)
-            .map(|at| at.to_string()),
+        label: (session.label()).or_else(|| nameless(session, started.as_deref())),
+        started,
         format: format_name(session.format),
         model: session.model.clone(),
         turns: session.turns.len(),
@@ -53,14 +51,14 @@ pub(super) fn of(scene: &Scene<'_>) -> SessionFacts {
     }
 }
 
-/// A name for people: the product's own, or else the first line that the user typed, behind the folder's
-/// name. `None` if the log has none of them.
-fn label(session: &Session) -> Option<String> {
-    let name = session.name.as_ref().map(|name| name.as_str().trim());
-    let name = name.filter(|name| !name.is_empty()).map(str::to_owned);
-    let words = name.or_else(|| first_words(&session.turns))?;
-    let folder = session.folder.as_deref().and_then(folder_name);
-    Some(titled(folder, &words))
+/// The name of a session of which nothing else is known than its format and day. `None` where the file has a name.
+fn nameless(session: &Session, started: Option<&str>) -> Option<String> {
+    let day = started.and_then(|started| started.get(..10));
+    let format = format_name(session.format);
+    is_session_id(&session.title).then(|| match day {
+        Some(day) => format!("{format} session of {day}"),
+        None => format!("{format} session"),
+    })
 }
 
 fn product_compactions(scene: &Scene<'_>) -> Vec<ProductCompaction> {

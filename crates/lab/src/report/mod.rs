@@ -298,7 +298,7 @@ fn facts(comparison: &Comparison) -> Vec<String> {
         format!("{} tokens", figures::count(session.tokens)),
         comparison.simulation.room(),
     ]);
-    facts.extend(session.label.is_some().then(|| session.title.clone()));
+    facts.extend(session.file_name().map(str::to_owned));
     if !session.pins.is_empty() {
         facts.push(figures::plural(session.pins.len(), "pin"));
     }

@@ -1,6 +1,7 @@
 //! Transcripts on disk: the turns of a session, and everything odd about its file.
 
 use context::coded::ErrorCode;
+use context::title::{first_words, folder_name, titled};
 use context::{Text, Tokens, Turn};
 
 mod blocks;
@@ -71,6 +72,21 @@ pub struct Session {
     pub usage: Vec<ReportedUsage>,
     /// The broken or odd parts of the file.
     pub problems: Vec<Problem>,
+}
+
+impl Session {
+    /// A name for people: the product's own, or else the first line that the user typed, behind the folder's
+    /// name. `None` if the log has none of them.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        let name = self.name.as_ref().map(|name| name.as_str().trim());
+        let name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        let folder = self.folder.as_deref().and_then(folder_name);
+        match name.or_else(|| first_words(&self.turns)) {
+            Some(words) => Some(titled(folder, &words)),
+            None => folder.map(str::to_owned),
+        }
+    }
 }
 
 /// A compaction that the recording product did by itself.
