@@ -94,7 +94,7 @@ pub(super) struct Draft<'a> {
     pub links: Vec<Link>,
     /// The span of each statement; numbers start at 1.
     pub statements: Vec<Span>,
-    /// What `keep` carries along.
+    /// The statements of `keep`.
     pub kept: Vec<Kept>,
     /// True if a part could not be parsed. A name that seems to be missing may be in that part.
     pub suspect: bool,

@@ -1,4 +1,4 @@
-//! What a session receives is used once: its stream is followed through the channels of the body.
+//! Each message that a session receives is used once: its stream is followed through the channels of the body.
 //!
 //! A filter takes a part of a stream, so several filters may split it. `discard` and a session's trigger use nothing
 //! of a message. What a `map` or a process makes of a message is the program's own.

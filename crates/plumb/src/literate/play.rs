@@ -98,7 +98,7 @@ struct Network {
     outputs: Vec<Arc<str>>,
     /// For a tool: the network that called it and the effect.
     caller: Option<(usize, EffectId)>,
-    /// What was left over at its end has been told.
+    /// True once the messages left over at its end have been told.
     over: bool,
 }
 

@@ -55,7 +55,7 @@ pub(super) struct GapOnEdge {
 pub(super) struct HeldGap {
     pub(super) node: u32,
     port: u32,
-    /// It waits for effects with lower numbers.
+    /// The next effect's number: the gap waits until its node has answered the lower ones.
     before: u64,
     gap: Gap,
 }

@@ -28,7 +28,7 @@ pub(super) fn violation(gate: &Gate, report: &Value) -> Fault {
     }
 }
 
-/// What a session leaves undone when nothing can come to it any more, from the last state of its gate.
+/// The fault of a session that is unfinished when nothing can come to it any more, from the last state of its gate.
 pub(super) fn unfinished(gate: &Gate, state: &Value) -> Option<Fault> {
     let number = |name: &str| match state.get(name) {
         Some(Value::Int(number)) => *number,

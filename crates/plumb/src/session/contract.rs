@@ -70,7 +70,7 @@ impl Contract {
         Ok(pairs)
     }
 
-    /// What follows when both ends take a step; `None` if they cannot.
+    /// The states that follow when both ends take a step; `None` if they cannot.
     fn together(&self, other: &Self, (mine, theirs): (usize, usize)) -> Option<Vec<(Next, Next)>> {
         let (one, two) = (self.steps.steps.get(mine)?, other.steps.steps.get(theirs)?);
         let kind = |of: &Self, at: usize| of.kinds.get(at).cloned().flatten();
@@ -111,7 +111,7 @@ impl Contract {
     }
 }
 
-/// What follows each label that may be chosen; `None` if one of them is not offered.
+/// The states that follow each label that may be chosen; `None` if one of them is not offered.
 fn arms(chosen: &[Arm], offered: &[Arm]) -> Option<Vec<(Next, Next)>> {
     let of = |arm: &Arm| {
         let other = offered.iter().find(|it| it.label.text == arm.label.text)?;

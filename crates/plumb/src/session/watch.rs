@@ -43,24 +43,24 @@ pub(crate) struct Watched {
     other: Option<(usize, BTreeSet<(usize, usize)>)>,
 }
 
-/// What comes on a channel from a session.
+/// The origin of the messages on a session's channel.
 #[derive(Clone, Copy, Debug)]
 enum Gives {
     Started,
     /// When this step is done.
     Step(usize),
-    /// What this step receives.
+    /// The payload that this step receives.
     Received(usize),
     /// When the other side chooses this arm.
     Arm(usize, usize),
-    /// What the session sends.
+    /// The payloads that the session sends.
     Sent,
 }
 
 /// A question about a channel, by its name.
 type Test<'t> = &'t dyn Fn(&str) -> bool;
 
-/// What can happen, as far as is known.
+/// The starts, steps and arms that can happen, as far as is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
     started: BTreeSet<usize>,
@@ -173,8 +173,8 @@ impl Watch {
         }
     }
 
-    /// What can happen where messages come on these channels. `alone` says of a channel that one stream alone
-    /// leads to it.
+    /// The progress that is possible where messages come on these channels. `alone` says of a channel that one
+    /// stream alone leads to it.
     pub(crate) fn advance(
         &self,
         progress: &Progress,

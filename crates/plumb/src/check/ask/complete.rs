@@ -264,7 +264,7 @@ impl Checked {
         Some(found)
     }
 
-    /// What can stand at a place of the grammar.
+    /// The completions for a place of the grammar.
     fn at_place(&self, place: &Place, offset: u32) -> Vec<Completion> {
         let words = |words: &[&str]| words.iter().map(word).collect::<Vec<_>>();
         let body = self.body_at(offset);

@@ -4,7 +4,7 @@ use crate::span::SourceId;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 use crate::syntax::tokens;
 
-/// What can stand at a place.
+/// A place of the grammar, by the words that can stand there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A declaration.
@@ -62,7 +62,7 @@ struct Scan<'a> {
     fresh: bool,
 }
 
-/// What a delimiter holds.
+/// The content of a pair of delimiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Inside {
     Body,
@@ -120,7 +120,7 @@ impl Scan<'_> {
         }
     }
 
-    /// What a delimiter opens.
+    /// The content of the delimiter that opens at token `at`.
     fn opens(&self, at: usize, symbol: Symbol, around: Option<&Inside>) -> Inside {
         let before = at.checked_sub(1);
         let earlier = |by: usize| at.checked_sub(by);
