@@ -1,4 +1,4 @@
-//! The memory of an agent: what was said to it, and the part of that which it is shown.
+//! The memory of an agent: the transcript, and the part of it that the agent is shown.
 //!
 //! The transcript is a [`ContextWindow`] to which turns are only added. The agent sees the end of it, behind
 //! its pins, its summary and the turns that a command may have put there. A command that takes turns out of
@@ -336,7 +336,7 @@ impl Memory {
         })
     }
 
-    /// What the mark that was given last stands for.
+    /// The turns that the newest mark stands for.
     pub fn originals(&self) -> Originals {
         let (position, covered) = match self.place(self.marked) {
             Place::Front(covered) => (self.hidden, covered),

@@ -610,7 +610,7 @@ impl Network {
     }
 }
 
-/// What is left to move.
+/// The work that is left to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
     /// Nothing without waiting.

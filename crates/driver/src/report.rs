@@ -80,7 +80,7 @@ pub enum Control {
     Restarted {
         /// The program.
         program: Arc<str>,
-        /// How often in a row.
+        /// The restarts in a row, this one included.
         attempt: u32,
         /// The maximum.
         most: u32,

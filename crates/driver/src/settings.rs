@@ -51,7 +51,7 @@ pub(crate) struct Limits {
 pub(crate) struct Waits {
     /// The longest time for one message.
     pub timeout: Option<Duration>,
-    /// How often in a row a program that has ended is started again.
+    /// The most restarts in a row of a program that has ended.
     pub restarts: u32,
 }
 

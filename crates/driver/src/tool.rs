@@ -25,7 +25,7 @@ pub(crate) struct Tool {
     waits: Waits,
 }
 
-/// What answers for a tool.
+/// The part that answers for a tool.
 #[derive(Clone, Debug)]
 enum Serves {
     /// A process of the program.

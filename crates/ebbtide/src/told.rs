@@ -143,7 +143,7 @@ impl Original {
     }
 }
 
-/// What the model can no longer see because of a summary.
+/// The turns and details that the model can no longer see because of a summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
@@ -174,7 +174,7 @@ pub struct Loss {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// What it is: `tool result (turn:14.2)`.
+    /// The kind of the original and its handle: `tool result (turn:14.2)`.
     pub title: String,
     /// The text, as it was said.
     pub text: String,

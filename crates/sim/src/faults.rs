@@ -92,7 +92,7 @@ impl Fault {
     }
 }
 
-/// Which request a fault waits for.
+/// The request that a fault waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// The next one, whatever it is.

@@ -19,8 +19,8 @@ use crate::command::{self, say, variable};
 
 /// The longest CPU time from the clone to the end of the demo.
 const DEMO: Duration = Duration::from_secs(300);
-/// How far a figure of the demo may be from README's: a share of it, and so much more. The agent reads the files as
-/// they are.
+/// The largest distance of a figure of the demo from README's: a share of it, and so much more. The agent
+/// reads the files as they are.
 const NEAR: (f64, f64) = (0.25, 0.2);
 
 /// Of the environment, what says how to reach registries and compilers.
@@ -37,7 +37,7 @@ const KEPT: [&str; 10] = [
     "CARGO_HTTP_CAINFO",
 ];
 
-/// What to do with a command of README.
+/// The treatment of a command of README.
 #[derive(Debug, PartialEq, Eq)]
 enum Role {
     Run,

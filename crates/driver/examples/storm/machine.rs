@@ -21,7 +21,7 @@ const MOST_EFFECTS: usize = 20_000;
 pub struct Run<'a> {
     machine: Machine,
     dice: &'a mut Dice,
-    /// What each agent and tool has been asked and not answered.
+    /// The requests to each agent and tool that are not answered.
     open: BTreeMap<NodeId, VecDeque<(EffectId, Value)>>,
     asked: usize,
     outputs: Vec<Value>,

@@ -30,7 +30,7 @@ use text::Generated;
 /// Every so many programs, one is also run by the driver.
 const DRIVEN: u64 = 8;
 
-/// What to run.
+/// The extent of a run.
 struct Plan {
     seconds: u64,
     seed: u64,

@@ -221,7 +221,7 @@ fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [ViewTurn; 2] {
         _ => false,
     });
     let text = if is_empty {
-        // Nobody takes a message without words.
+        // Providers refuse a message without text.
         ViewTurn::from(TurnDraft::text(Role::Assistant, "(no answer)"))
     } else {
         ViewTurn { draft: text, raw }

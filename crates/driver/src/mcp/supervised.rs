@@ -24,7 +24,7 @@ pub(crate) struct Supervised {
     server: Option<Server>,
     /// True if it has been started, or should have been.
     started: bool,
-    /// How often it has been started again since it last answered.
+    /// The number of restarts since it last answered.
     restarts: u32,
     /// Why it was last missing.
     last: String,

@@ -41,7 +41,7 @@ const LASTING: [Field; 5] = [
     Field::Decisions,
 ];
 
-/// What a dump stands for.
+/// The turns that a dump stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Originals {
     /// The turns that are out of view, which the dump's summary stands for.
@@ -147,7 +147,7 @@ impl Dumps {
         self.given.push_back((digest, originals));
     }
 
-    /// What a dump stands for, if it is as it was given.
+    /// The turns that a dump stands for, if the dump is unchanged since it was given.
     pub fn get(&self, memory: &Value) -> Option<Arc<Originals>> {
         let digest = digest(memory);
         let mut given = self.given.iter();

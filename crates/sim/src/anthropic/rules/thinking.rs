@@ -65,7 +65,7 @@ impl Chain {
     }
 }
 
-/// Which thinking of a request counts.
+/// The thinking of a request, divided into what counts and what is taken out.
 pub(crate) struct Examined {
     /// Thinking that is taken out: message, block.
     pub dropped: BTreeSet<(usize, usize)>,
