@@ -192,7 +192,7 @@ impl Head {
     }
 }
 
-/// What the agent missed after swaps; the journal says what. `None`: nothing.
+/// The number of things that the agent missed after swaps; the journal names them. `None`: none.
 fn regretted(total: u32) -> Option<String> {
     (total > 0).then(|| format!("{total} missed"))
 }

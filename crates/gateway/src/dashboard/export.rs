@@ -1,4 +1,4 @@
-//! What can be downloaded: the list as a table, and the turns of one conversation.
+//! Downloads: the list as a table, and the turns of one conversation.
 
 use std::fmt::Write;
 

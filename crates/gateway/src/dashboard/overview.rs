@@ -50,14 +50,14 @@ struct Page<'a> {
     any: bool,
 }
 
-/// What can be chosen from the list, and what is.
+/// The choices that filter the list, and the chosen ones.
 struct Filter<'a> {
     search: &'a Search,
     states: Vec<Choice>,
     models: Vec<Choice>,
 }
 
-/// What was spent by day and model.
+/// The spending by day and model.
 struct Spent<'a> {
     days: Vec<Day<'a>>,
     /// True if nothing is changed, so nothing is saved.
@@ -92,7 +92,7 @@ struct Row {
     seen: Moment,
 }
 
-/// What was spent on a day with a model.
+/// The spending of one day with one model.
 struct Day<'a> {
     day: &'a str,
     model: String,

@@ -5,7 +5,7 @@
 
 use super::site::HOME;
 
-/// What was done last.
+/// The visitor's last action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     Prepare,
@@ -49,7 +49,7 @@ impl Told {
         Self::ALL.into_iter().find(|told| told.word() == word)
     }
 
-    /// What will happen.
+    /// A sentence about what the action will do.
     pub(super) const fn sentence(self) -> &'static str {
         match self {
             Self::Prepare => {

@@ -65,7 +65,7 @@ struct Turn {
     role: &'static str,
     tokens: String,
     at: Option<Moment>,
-    /// What the model sees of it, if that is not all: a word and a sentence.
+    /// The part that the model sees, if that is not all: a word and a sentence.
     seen: Option<(&'static str, &'static str)>,
     body: Body,
 }

@@ -9,7 +9,7 @@ pub struct RequestReport {
     pub at: String,
     /// Tokens of the view, where they were counted.
     pub tokens: Option<u64>,
-    /// What was done to it, in the words of the header `x-ebbtide-did`.
+    /// The changes to the request, in the words of the header `x-ebbtide-did`.
     pub did: Vec<&'static str>,
     /// The status of the answer; 499 if the client left before it.
     pub status: u16,

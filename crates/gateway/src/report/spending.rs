@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What was spent on one day with one model.
+/// The spending of one day with one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DayReport {
     /// The day in UTC, `2026-01-02`.

@@ -45,13 +45,13 @@ pub struct Said {
     pub at: Option<String>,
     /// The size of the turn.
     pub tokens: u64,
-    /// How the model sees it: `shown`, `summarized`, `left out` or `cleared` (its results).
+    /// The state in the model's view: `shown`, `summarized`, `left out` or `cleared` (its results).
     pub seen: &'static str,
     /// The text, including tool calls and results.
     pub text: String,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Matches {
     /// The number of places.

@@ -139,7 +139,7 @@ impl Call<'_> {
         }
     }
 
-    /// What the visitor did last, according to the query.
+    /// The visitor's last action, according to the query.
     fn told(&self) -> Option<Told> {
         Told::of(&self.query("told")?)
     }

@@ -11,7 +11,7 @@ use crate::dashboard::told::Told;
 use crate::dashboard::{form, reply};
 use crate::report::{Order, ReportError, Viewer};
 
-/// What follows an action: where to go, or why nothing was done. `None`: there is no such action.
+/// The result of an action: the notice for the next page, or why nothing was done. `None`: there is no such action.
 type Done = Option<Result<Told, ReportError>>;
 
 impl Call<'_> {
