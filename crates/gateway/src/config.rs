@@ -61,10 +61,10 @@ pub struct SiteNames {
     pub origins: Vec<String>,
 }
 
-/// Which requests share a tenant.
+/// The requests that share a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tenancy {
-    /// All requests from this machine if nobody else can connect and no admin token is set; otherwise
+    /// All requests if the address to listen on is a loopback one and no admin token is set; otherwise
     /// those with the same key.
     #[default]
     Auto,

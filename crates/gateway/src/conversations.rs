@@ -88,7 +88,7 @@ struct Inner {
     slots: slots::Slots,
     /// The calls of our tools.
     calls: calls::Calls,
-    /// What the clients' own summaries left out.
+    /// The receipts of the clients' own summaries.
     receipts: reports::Receipts,
     /// The sizes of conversations that are not in memory.
     sizes: reports::Sizes,
@@ -238,7 +238,7 @@ impl Inner {
         }
         for (tenant, batch) in rested.to_store {
             let size = batch.size();
-            // Nobody waits for it, and without it only the dashboard knows less.
+            // No request waits for this write. If it is lost, only the dashboard knows less.
             drop(self.writer.write_soon(tenant, writer::work(batch), size));
         }
     }

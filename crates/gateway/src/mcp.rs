@@ -29,7 +29,7 @@ mod tools;
 
 /// The largest request, in bytes.
 const LONGEST: usize = 1 << 20;
-/// How long a client may keep the list of tools: it changes with the gateway's version only.
+/// The milliseconds for which a client may keep the list of tools: it changes with the gateway's version only.
 const FRESH: u64 = 3_600_000;
 
 /// The revisions served.
@@ -39,7 +39,7 @@ const REVISIONS: [ProtocolVersion; 3] = [
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// What a model is told about the tools.
+/// The server's instructions to the model.
 const INSTRUCTIONS: &str = "\
 These tools are about your own memory. When your context fills up, older turns are replaced by a \
 summary, and the originals stay in an archive. Use `recall` to find what was said, `expand` to read an \

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::report::Viewer;
 
-/// How long a call is remembered: a client makes it at once, or when its user has allowed it.
+/// The time for which a call is remembered: a client makes it at once, or when its user has allowed it.
 const MEMORY: SignedDuration = SignedDuration::from_secs(60);
 /// The most calls that are remembered.
 const MOST: usize = 1_024;

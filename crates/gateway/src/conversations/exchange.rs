@@ -112,7 +112,7 @@ pub enum Heard {
     /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
     /// finished before the client gets the piece, so that what a client saw the end of is kept.
     Whole,
-    /// It is too long to be watched. What was heard of it is forgotten.
+    /// The answer is too long to be watched. The part already heard is forgotten.
     TooLong,
 }
 

@@ -37,7 +37,7 @@ struct Due {
     pauses: bool,
 }
 
-/// What was done about compaction before a request was decided.
+/// The work on compaction before a request was decided.
 #[derive(Debug, Default)]
 pub(super) struct Spoken {
     did: Vec<Did>,

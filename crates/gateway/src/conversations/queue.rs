@@ -260,7 +260,7 @@ impl Shared {
                     true => Err(HistoryError::Busy),
                     false => self.engine.write(tenant, &mut |store| all_of(group, store)),
                 };
-                // Another process holds the file. At the end nobody can wait for it any longer.
+                // Another process holds the file. At shutdown there is no time left to wait for it.
                 if matches!(together, Err(HistoryError::Busy)) && !self.gives_up(group) {
                     if group.iter().any(|write| write.when != When::Aside) {
                         self.remember(&together);

@@ -1,4 +1,4 @@
-//! What a request or the end of an answer waits for at the store, and for how long.
+//! The waits of a request, or of the end of an answer, for the store, and their limits.
 
 use std::future::Future;
 use std::sync::Arc;

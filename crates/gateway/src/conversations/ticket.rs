@@ -100,7 +100,7 @@ impl Drop for Passage {
 pub struct Ticket {
     passage: Option<Box<Passage>>,
     hearing: Hearing,
-    /// What was done to the request before it was decided.
+    /// The changes to the request before it was decided.
     pub(super) told: Vec<Did>,
 }
 

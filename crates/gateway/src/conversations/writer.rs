@@ -55,7 +55,7 @@ impl Receipt {
     }
 }
 
-/// What becomes of a write that its caller may take back.
+/// The fate of a write that its caller may take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Begun,
@@ -71,7 +71,7 @@ pub(super) enum StoreFailure {
     /// So many writes wait already that this one was dropped.
     #[error("too many writes wait for the store")]
     Crowded,
-    /// It is being written, and that takes too long to wait for.
+    /// The write has begun, and takes too long to wait for.
     #[error("the store takes too long; the change may still be kept")]
     Late,
     /// The core is closed, or the store panicked.

@@ -95,7 +95,7 @@ pub(super) struct Bare {
     conversation: Option<String>,
 }
 
-/// What a tool does to the memory.
+/// The effect of a tool on the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Nothing.

@@ -32,11 +32,11 @@ const MOST: usize = 8;
 /// A refusal that may be mended: its status, and its whole body.
 type Refusal = (StatusCode, Bytes);
 
-/// What the beginning of an answer shows.
+/// An answer, judged by its beginning.
 enum Seen {
-    /// It goes on to the client.
+    /// Passes on to the client.
     Answer(Beginning),
-    /// It may be mended, and if not, it begins like this.
+    /// May be mended. If it is not, the client's answer begins with these bytes.
     Refusal(Refusal, Bytes),
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Opening {
     rest: BytesMut,
 }
 
-/// What a piece of a stream shows.
+/// The result of reading a piece of a stream.
 pub(super) enum Shown {
     /// Nothing yet. These pings and comments can go on.
     Nothing(Bytes),

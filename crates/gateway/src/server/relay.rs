@@ -43,7 +43,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer that nobody watches.
+    /// An answer without a ticket: no conversation follows it.
     pub(crate) const fn of(response: Response<Incoming>) -> Self {
         Self {
             response,
@@ -212,7 +212,7 @@ impl Relay {
         }
         match next_frame(&mut self.body, self.silence).await {
             Ok(Some(frame)) => {
-                // If the length is known, no one polls for an end after the last piece.
+                // With a known length, hyper does not poll for an end after the last piece.
                 let is_last = self.body.is_end_stream();
                 let frame = self.bridged(frame, is_last);
                 Some(self.shown(frame, is_last).await)

@@ -55,7 +55,7 @@ impl Sites {
         }
     }
 
-    /// Returns true for names that nobody else can point to this machine, and those of the setting.
+    /// Returns true for names that a foreign DNS server cannot point to this machine, and for those of the setting.
     fn is_known(&self, host: &Authority) -> bool {
         let name = host.host();
         let bare = name.trim_start_matches('[').trim_end_matches(']');

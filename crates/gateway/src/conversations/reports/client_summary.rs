@@ -113,7 +113,7 @@ pub(super) struct Kept {
 impl Receipts {
     /// The most that are kept.
     const MOST: usize = 256;
-    /// The most of one tenant, so that nobody's go because of others.
+    /// The most of one tenant, so that one tenant's receipts do not displace another's.
     const EACH: usize = 32;
 
     pub(super) fn keep(&self, new: Kept) {
