@@ -187,7 +187,7 @@ pub struct Conduct {
     pub commands: Vec<Given>,
     /// The failure, if it failed: `prepared` ran in its place from there on.
     pub failed: Option<Failed>,
-    /// What the recorded agent did again although the strategy's view no longer showed it.
+    /// The work that the recorded agent did again although the strategy's view no longer showed it.
     pub regret: Regret,
     /// Where the soft threshold moved and why, where it follows the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -197,7 +197,7 @@ pub struct Conduct {
 /// A move of the soft threshold; shares of the window in percent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThresholdMove {
-    /// How many requests had been sent before.
+    /// The number of requests sent before.
     pub before_request: usize,
     /// Where it was.
     pub from_percent: u32,
@@ -277,7 +277,7 @@ impl Outcome {
         format!("{told} ({})", reasons.join(", "))
     }
 
-    /// How often the soft threshold moved and where it ended, in a sentence. `None`: it stood.
+    /// The moves of the soft threshold and its last place, in a sentence. `None`: it stood.
     #[must_use]
     pub fn moved(&self) -> Option<String> {
         let moves = &self.conduct.threshold_moves;

@@ -53,7 +53,7 @@ impl Beside {
     }
 }
 
-/// What was needed and lost, and how much of it lists of [`FIRST`] entries hold.
+/// The needed and lost items, and the share that lists of [`FIRST`] entries hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Worth {
     /// The number of places.

@@ -32,7 +32,7 @@ const FIRST: usize = 60;
 /// The newest turns that `prepared` keeps verbatim: a tenth of a window of 200,000 tokens.
 pub const TAIL: Tokens = Tokens::new(20_000);
 
-/// What agents did again, of so many steps.
+/// The counts of work done again, over so many steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Regret {
     /// Steps of the agent with something out of sight.
@@ -94,7 +94,7 @@ impl AddAssign for Regret {
     }
 }
 
-/// What had hidden the beginning of a session.
+/// The cause that had hidden the beginning of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -126,7 +126,7 @@ impl Way {
 pub struct Row {
     /// The number of places.
     pub places: usize,
-    /// What was done again in the steps after them.
+    /// The work done again in the steps after them.
     pub regret: Regret,
 }
 
@@ -212,7 +212,7 @@ struct Told<'a> {
     texts: Vec<String>,
 }
 
-/// What the model saw before one step.
+/// The model's view before one step.
 struct Saw<'a> {
     told: &'a Told<'a>,
     view: &'a View,
@@ -268,7 +268,7 @@ impl<'a> Told<'a> {
         steps.skip(FIRST).step_by(STEPS).collect()
     }
 
-    /// What is done again in the steps after a place and before `end`.
+    /// The work done again in the steps after a place and before `end`.
     fn after(&self, view: &View, end: usize) -> Regret {
         let mut regret = Regret::default();
         let mut trail = Trail::default();

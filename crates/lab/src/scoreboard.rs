@@ -179,7 +179,7 @@ pub fn verdict(totals: &[Total]) -> Option<String> {
     ))
 }
 
-/// What the products that recorded the sessions did at their limit, and what working ahead would have done,
+/// The compactions of the recording products at their limit, and what working ahead would have done,
 /// in two sentences. `None` if no product compacted a session.
 #[must_use]
 pub fn recorded(comparisons: &[Comparison]) -> Option<String> {

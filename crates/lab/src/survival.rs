@@ -42,7 +42,7 @@ pub struct Sentence {
     pub kind: &'static str,
     /// The words.
     pub text: &'static str,
-    /// What is left without the negation.
+    /// The words that are left without the negation.
     pub inverted: Option<&'static str>,
 }
 

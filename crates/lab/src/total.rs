@@ -31,7 +31,7 @@ pub struct Total {
     pub constraints: Constraints,
     /// Needed-later recall over all compactions at which it was measured.
     pub recall: Option<RecallFigures>,
-    /// What the recorded agents did again although the view no longer showed it.
+    /// The work that the recorded agents did again although the view no longer showed it.
     pub regret: Regret,
     /// Figures that are modelled, not measured.
     pub simulated: Simulated,

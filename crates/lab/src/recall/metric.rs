@@ -1,4 +1,4 @@
-//! Which identifiers are needed later, and which of them a text still holds.
+//! Identifiers that are needed later, and those of them that a text still holds.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What a log shows of its client's limit: the window, and the instructions and tools that it leaves out.
+//! Evidence in a log of its client's limit: the window, and the instructions and tools that the log leaves out.
 //!
 //! The table's window is an upper bound: products offer one model with several windows, and stop short
 //! of them. So a log that names its window, or in which the product compacted, knows better.

@@ -1,4 +1,4 @@
-//! Which pins are in force at which request, and whether a view still shows them.
+//! The pins in force at each request, and a check that a view still shows them.
 
 use context::TokenCounter;
 use context::pin::{Directive, Origin, Pin, PinId, PinLimits, Pins, directives, intact};

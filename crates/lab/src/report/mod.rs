@@ -26,7 +26,7 @@ pub fn html(comparisons: &[Comparison]) -> Result<String, askama::Error> {
 #[template(path = "report.html")]
 struct Page<'a> {
     title: String,
-    /// What the recorded clients did at their limit.
+    /// The compactions of the recorded clients at their limit, in words.
     recorded: Option<String>,
     /// All sessions together, where there are several.
     total: Option<Sum>,
@@ -45,7 +45,7 @@ struct Page<'a> {
 /// All sessions.
 struct Sum {
     table: Table,
-    /// Which strategies failed, and in how many sessions.
+    /// The strategies that failed, each with its number of sessions.
     warnings: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ struct Section<'a> {
     title: &'a str,
     facts: Vec<String>,
     verdict: Option<String>,
-    /// Which strategies failed.
+    /// The strategies that failed.
     warnings: Vec<String>,
     table: Table,
     plots: Vec<Figure>,
