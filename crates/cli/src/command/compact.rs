@@ -74,9 +74,9 @@ struct Compacted {
     /// `None` if a summary would not have been smaller.
     summary: Option<String>,
     summary_tokens: Tokens,
-    /// How much the summary keeps of what it replaces, for its size.
+    /// The quality of the summary: its size, and how much it keeps.
     quality: Option<Quality>,
-    /// What the summary leaves out. Its turns are those of the session.
+    /// The losses of the summary. Its turns are those of the session.
     lost: Receipt,
 }
 

@@ -231,7 +231,7 @@ fn refused(metrics: &str) -> u64 {
     counts.sum()
 }
 
-/// What happened while the client ran, in a line or two.
+/// An account of the client's run, in a line or two.
 fn told(tally: &Tally, own: Option<&Running>, effective: &Effective) -> String {
     let count = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
     let refused = match tally.refused {

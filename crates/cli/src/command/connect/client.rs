@@ -114,7 +114,7 @@ impl Client {
         })
     }
 
-    /// What the user has to know after connecting.
+    /// The advice to the user after connecting.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Claude => "Restart Claude Code to use the new settings.",

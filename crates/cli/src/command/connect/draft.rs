@@ -20,7 +20,7 @@ pub struct Draft {
     pub changes: Vec<Change>,
     /// The document as it is now.
     pub value: Value,
-    /// What to write and what to record; `None` if no setting is missing.
+    /// The text to write and the change to record; `None` if no setting is missing.
     pub outcome: Option<(Step, Touched)>,
 }
 

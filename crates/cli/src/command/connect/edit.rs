@@ -18,9 +18,9 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// As the value at the path.
+    /// Sets the value at the path.
     Set,
-    /// As an element of the list at the path.
+    /// Appends an element to the list at the path.
     Append,
 }
 
@@ -33,7 +33,7 @@ pub struct Change {
     /// The value that was replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<Value>,
-    /// How many of the keys, from the left, existed before.
+    /// The number of keys, from the left, that existed before.
     pub depth: usize,
 }
 
@@ -172,7 +172,7 @@ fn without_keys(document: &Value) -> Value {
     }
 }
 
-/// How many keys of a setting's path exist.
+/// The number of keys of a setting's path that exist.
 fn depth(whole: &Value, setting: &Setting) -> Result<usize, Clash> {
     let keys = &setting.keys;
     let clash = |depth: usize, expected| Clash {

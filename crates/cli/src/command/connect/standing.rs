@@ -52,7 +52,7 @@ pub fn standing(
     })
 }
 
-/// What the files of a client hold together.
+/// The findings from all files of a client.
 #[derive(Default)]
 struct Survey {
     held: usize,

@@ -11,9 +11,9 @@ use crate::failure::Failure;
 pub enum Undone {
     /// Nothing has to be done: the file is as before, or the user deleted it.
     Already,
-    /// It gets the text from before, byte for byte.
+    /// The file gets the text from before, byte for byte.
     AsBefore(Step),
-    /// It did not exist before, and goes.
+    /// The file did not exist before, so it is deleted.
     Deleted(Step),
     /// The user edited it, so only Ebbtide's settings go.
     Edited(Step, Vec<(Change, Reverted)>),

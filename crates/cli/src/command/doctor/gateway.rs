@@ -15,7 +15,7 @@ use super::{NO_MCP, STORE_FAILING, bad};
 use crate::command::connect::address::Address;
 use crate::environment::Environment;
 
-/// What is known of the requests to a gateway.
+/// The known traffic of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     None,
@@ -62,7 +62,7 @@ async fn health(address: &Address) -> (Finding, bool) {
     (finding, true)
 }
 
-/// How many conversations the gateway has, and when the last request came.
+/// Asks for the number of conversations and the time of the last request.
 async fn requests(address: &Address, token: Option<&str>, now: Timestamp) -> (Finding, Traffic) {
     let url = address.to_string();
     let no_answer = RemoteError::NoAnswer { url };

@@ -23,7 +23,7 @@ pub(super) const LIMIT: Tokens = Tokens::new(200_000);
 pub(super) struct Place {
     /// The turn in focus.
     pub at: usize,
-    /// How many turns are shown before and behind it; `None`: all.
+    /// The number of turns shown on each side of it; `None`: all.
     pub around: Option<usize>,
     /// The size that the window is made to fit.
     pub fit: Option<Tokens>,

@@ -13,7 +13,7 @@ use crate::command::plumb::source;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What was lost at the end of a run.
+/// The messages that were lost at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// Messages of the input that the network did not take.
