@@ -218,7 +218,7 @@ impl AtHand {
         Some(SealedSummary { texts, seal })
     }
 
-    /// What stands in front of a view in the gateway's own hands: the client's standing matter, pins, the user's
+    /// The texts in front of a view that the gateway compacts itself: the client's standing matter, pins, the user's
     /// words with the summary.
     fn texts(
         &self,

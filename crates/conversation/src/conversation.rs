@@ -47,7 +47,7 @@ pub(crate) struct Said {
     pub previous: usize,
     /// The newest message, and those that were sent again without additions.
     pub decorations: Decorations,
-    /// What the agent did, and missed.
+    /// The agent's deeds, and the signs that it missed something.
     pub regrets: Regrets,
     /// True if the store lacks turns, so that all of them must be written again.
     pub is_unkept: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Flights {
     pub pin_refused: bool,
     /// An order from outside, for the next request.
     pub order: Option<Order>,
-    /// What the next request is to tell of the summary that it is the first to show.
+    /// The texts about a new summary, told with the first request that shows it.
     pub beside: Beside,
     /// The id of the newest answer, by which the provider compares what its cache held.
     pub answer: Option<Box<str>>,
@@ -159,7 +159,7 @@ pub(crate) struct Decision {
     pub swapped: bool,
     /// Something else left the view.
     pub reduced: bool,
-    /// What had left the view is back.
+    /// An undo shows the whole conversation again.
     pub undone: bool,
 }
 

@@ -152,7 +152,7 @@ pub struct Summary {
     pub route: Route,
     /// Identifiers that it does not name and that cannot stand in it.
     pub ledger: Vec<String>,
-    /// What it leaves out, for the note: [`originals::told`](crate::originals::told).
+    /// The losses that the note tells: [`originals::told`](crate::originals::told).
     pub lost: Vec<String>,
     /// Texts that cannot stand in it or in front of it, and are told behind it once it is shown.
     pub beside: context::Text,

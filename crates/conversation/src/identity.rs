@@ -1,4 +1,4 @@
-//! Which conversation a request belongs to.
+//! The conversation that a request belongs to.
 //!
 //! A conversation is known by the ids of its turns, which cover what was said and nothing else: a moved
 //! cache breakpoint or another order of keys changes no id. To read every message again for that would

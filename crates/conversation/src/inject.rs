@@ -187,7 +187,7 @@ impl Conversation {
         (view + tokens <= self.supervisor.machine.limits().window).then_some((note, tokens))
     }
 
-    /// What the summary that has just been swapped in leaves out and no pin says, the most needed first.
+    /// The losses of the summary just swapped in that no pin says, the most needed first.
     fn left_out(&self, expands: bool) -> Vec<String> {
         let lines = self.flights.beside.lost.lines();
         let said = lines.filter_map(|line| {

@@ -197,7 +197,7 @@ impl fmt::Display for Happened {
     }
 }
 
-/// What the agent or its user did for want of what was out of sight.
+/// The sign that something out of sight was missed, in words.
 const fn said(kind: Kind) -> &'static str {
     match kind {
         Kind::ReadAgain => "the agent read a file again",

@@ -29,9 +29,9 @@ pub(crate) fn text(beside: &str, entries: &[String]) -> Text {
 /// The texts about a summary that are told when it is first shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beside {
-    /// What stands behind a provider's own summary.
+    /// The ledger behind a provider's own summary.
     pub ledger: Text,
-    /// What the summary leaves out, a line each, for the note.
+    /// The losses of the summary, a line each, for the note.
     pub lost: Text,
 }
 

@@ -1,4 +1,4 @@
-//! What left the model's sight, and the way back to it.
+//! The turns that left the model's sight, and the way back to them.
 
 use context::extract::receipt::{Kind, Receipt};
 use context::recall::{self, Hit};
@@ -97,7 +97,7 @@ pub fn lost(turns: &[Turn], cut: usize, front: &str) -> Receipt {
 pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {
     let is_told = |kind| matches!(kind, Kind::Constraint | Kind::Decision | Kind::OpenTask);
     let lost = Receipt::of(old, tail, summary).lost.into_iter();
-    // What "the user answered" is the result of a tool, and nobody vouches for the tool.
+    // "The user answered" introduces the result of a tool, and the tool may have made it up.
     lost.filter(|loss| is_told(loss.kind) && !loss.text.starts_with("the user answered"))
         .take(TOLD)
         .map(|loss| format!("{} {}: {}", loss.handle(), loss.kind, loss.text))

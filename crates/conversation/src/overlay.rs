@@ -22,7 +22,7 @@ pub struct Overlay {
     pub(crate) editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub(crate) ready: Option<Arc<Mark>>,
-    /// What is told of the ready summary when it is shown.
+    /// The texts told with the ready summary when it is shown.
     pub(crate) beside: Beside,
 }
 

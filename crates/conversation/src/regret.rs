@@ -50,7 +50,7 @@ impl Hider {
 pub struct Acted {
     /// The swap that hid it.
     pub hider: Hider,
-    /// What the agent missed, as far as it showed.
+    /// The kinds of regret that the agent showed.
     pub missed: Vec<Kind>,
     /// The strategy's name.
     pub strategy: Arc<str>,
@@ -58,7 +58,7 @@ pub struct Acted {
     pub model: Arc<Model>,
 }
 
-/// What the agent of one conversation missed.
+/// The regrets of one conversation's agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regrets {
     trail: Trail,
@@ -92,7 +92,7 @@ impl Regrets {
         self.goes_on
     }
 
-    /// How often each kind was counted.
+    /// The count of each kind.
     pub fn counts(&self) -> impl Iterator<Item = (Kind, u32)> {
         Kind::ALL.into_iter().zip(self.counts)
     }
@@ -107,7 +107,7 @@ impl Regrets {
     }
 }
 
-/// What the model saw when it acted, in the request that tells of it.
+/// The model's view when it acted, in the request that tells of the act.
 struct Saw<'a, 'r> {
     request: &'a Request<'r>,
     hidden: Hidden,
@@ -243,7 +243,7 @@ impl Conversation {
         self.tell_outside(Notice::Acted(acted));
     }
 
-    /// How often the agent showed each kind of regret, would-be swaps not counted.
+    /// The count of each kind of regret, would-be swaps excluded.
     pub fn regrets(&self) -> impl Iterator<Item = (Kind, u32)> {
         self.said.regrets.counts()
     }

@@ -39,7 +39,7 @@ const LEAST: Tokens = Tokens::new(1_000);
 pub struct Rescue {
     why: Refused,
     stage: Stage,
-    /// How often the request was refused.
+    /// The number of times the request was refused.
     refusals: usize,
     /// The view with which the request was refused.
     shown: Extent,

@@ -50,7 +50,7 @@ pub enum Event<'a> {
     },
     /// A preparation has ended well; its mark is in the history.
     Prepared {
-        /// Which one.
+        /// The preparation's job.
         job: JobId,
         /// The mark that was made.
         mark: MarkId,
@@ -59,7 +59,7 @@ pub enum Event<'a> {
     },
     /// A preparation has failed.
     Failed {
-        /// Which one.
+        /// The preparation's job.
         job: JobId,
     },
     /// A command from outside the strategy: a person, the dashboard, the control interface.

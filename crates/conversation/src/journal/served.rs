@@ -22,13 +22,13 @@ pub struct Served {
     pub began: Option<u32>,
     /// Milliseconds until its end.
     pub ended: u32,
-    /// How it ended.
+    /// The way it ended.
     pub ending: Ending,
     /// The number of the gateway's error code where the provider gave no answer; else 0.
     pub fault: u16,
 }
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The answer was passed on whole.

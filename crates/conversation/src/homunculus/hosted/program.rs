@@ -285,7 +285,7 @@ impl StrategyProgram {
         &self.graph
     }
 
-    /// Which program it is: another text that does the same has the same one.
+    /// The program's identity: another text that does the same has the same one.
     #[must_use]
     pub fn id(&self) -> ProgramId {
         self.program.id()

@@ -13,7 +13,7 @@ pub(super) struct Reads {
     pub pulses: bool,
     /// The words of turns as they are said: records of the kind `turn`.
     pub said: bool,
-    /// What the agent misses: records of the kind `regret`.
+    /// The agent's regrets: records of the kind `regret`.
     pub regrets: bool,
     /// The turns in a memory.
     pub turns: bool,

@@ -342,7 +342,7 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.stopped
     }
 
-    /// How often the newest refused request was sent again.
+    /// The number of times the newest refused request was sent again.
     #[must_use]
     pub fn retries(&self) -> u8 {
         self.machine
@@ -699,7 +699,7 @@ impl Machine {
         if orders.situation().fits() {
             return;
         }
-        // Whoever stopped compacting did not mean that the client fails.
+        // Compaction may have stopped. The stop was not meant to make the client fail.
         orders.go_on();
         // What became of it is among the actions.
         let _ = orders.give(Command::Swap);
