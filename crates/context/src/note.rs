@@ -20,7 +20,7 @@ pub struct Removed<'a> {
     pub tokens: Tokens,
     /// The way to get them back, as one phrase for the model: `call expand with an id from the summary`.
     pub recover: &'a str,
-    /// What the summary leaves out, each in a few words with its kind and handle; quoted.
+    /// The losses of the summary, each in a few words with its kind and handle; quoted.
     pub lost: &'a [String],
 }
 

@@ -43,7 +43,7 @@ pub enum Section {
 pub struct Original {
     /// The text.
     pub text: String,
-    /// What it is: `tool result (turn:14.2)`.
+    /// The kind of the original and its handle: `tool result (turn:14.2)`.
     pub title: String,
 }
 

@@ -46,7 +46,7 @@ struct Block<'t> {
     /// The index of its first line in the part.
     line: usize,
     lines: Vec<&'t str>,
-    /// How often each word of the query stands in it.
+    /// The occurrences in it of each word of the query.
     counts: Vec<f32>,
     words: f32,
     is_verbatim: bool,

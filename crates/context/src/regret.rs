@@ -106,7 +106,7 @@ pub struct Hidden {
     pub results: usize,
 }
 
-/// What the model saw when it acted.
+/// The model's view when it acted.
 pub trait Sight {
     /// The turns that it did not see.
     fn hidden(&self) -> Hidden;

@@ -421,7 +421,7 @@ mod tests {
             prop_assert_eq!(certain(&text), Vec::<&str>::new(), "{}", text);
         }
 
-        /// What stands before the first tag and the first fence is certain.
+        /// Lines before the first tag and the first fence are certain.
         #[test]
         fn plain_lines_are_certain(lines in vec("#pin [a-z]{1,4}|[a-z][a-z .,]{0,8}", 1..6), rest in "(<f>|```)?") {
             let text = format!("{}\n{rest}", lines.join("\n"));

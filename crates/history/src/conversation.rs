@@ -24,7 +24,7 @@ pub struct Labels {
     pub user: Option<Text>,
 }
 
-/// How a conversation is shown: what a supervisor needs to go on after a restart.
+/// The view of a conversation: what a supervisor needs to go on after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The last turn that is not shown; [`TurnId::ROOT`] where all are.
@@ -35,7 +35,7 @@ pub struct Standing {
     pub stripped: TurnId,
     /// The summary that stands.
     pub mark: Option<MarkId>,
-    /// How many swaps there were.
+    /// The number of swaps.
     pub compactions: u32,
 }
 

@@ -188,10 +188,10 @@ pub trait Engine: Send + Sync {
     /// short, a later purge removes the rest.
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError>;
 
-    /// Returns what [`purge`](Self::purge) would remove now, and removes nothing. Keeps nobody from writing.
+    /// Returns what [`purge`](Self::purge) would remove now, and removes nothing. Others can write meanwhile.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError>;
 
-    /// Brings everything acknowledged so far to where it rests, if nobody else is writing: for an engine on
+    /// Brings everything acknowledged so far to where it rests, if no other process is writing: for an engine on
     /// a file, into that file and onto the disk. Called when nothing happens and at the end. Changes no answer.
     fn settle(&self) -> Result<(), HistoryError> {
         Ok(())

@@ -24,7 +24,7 @@ pub struct Made {
     /// Native only: identifiers with the words around them that the text does not name, as list
     /// entries. On other routes the text holds them.
     pub ledger: Vec<String>,
-    /// What stands beside a provider's own summary, which must stay as it is: the client's standing matter, the
+    /// The texts beside a provider's own summary, which must stay as it is: the client's standing matter, the
     /// user's words, the state of the work. Empty on the other routes, where all of it is in `text` or in front of it.
     pub beside: Text,
     /// The size as shown, by the order's counter; for a sealed native summary, by the provider's count.
@@ -59,7 +59,7 @@ impl Made {
     }
 
     /// All that the model reads in place of the turns, as far as it is told with the summary. `None` if the provider
-    /// keeps the summary sealed: nobody knows what it says.
+    /// keeps the summary sealed.
     #[must_use]
     pub fn readable(&self) -> Option<String> {
         let ledger = self.ledger.join("\n");

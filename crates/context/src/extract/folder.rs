@@ -21,7 +21,7 @@ pub(super) struct Folder(String);
 
 impl Folder {
     /// The folder that saves the most bytes if these files are named by the rest of their paths. None if one of
-    /// them has a relative path: nobody could tell which paths leave the folder out.
+    /// them has a relative path: a reader could not tell which paths leave the folder out.
     pub fn of<'p>(paths: impl Iterator<Item = &'p str>) -> Self {
         let mut files: HashMap<&str, usize> = HashMap::new();
         for path in paths {

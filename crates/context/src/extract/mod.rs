@@ -148,7 +148,7 @@ fn words(
 /// The heading of standing matter that is told again.
 const STANDING: &str = "[What the client put into the earlier conversation, as it stood there:]";
 
-/// Returns true if a text tells again what stood in the earlier conversation: nobody says it now.
+/// Returns true if a text only repeats the earlier conversation: it is not a new message of the user's.
 #[must_use]
 pub fn is_beside(text: &str) -> bool {
     text.starts_with(STANDING) || is_summary(text)

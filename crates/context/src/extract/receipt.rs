@@ -117,7 +117,7 @@ impl Loss {
     }
 }
 
-/// What the model can no longer see.
+/// The turns and details that the model can no longer see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
     /// The turns that are not shown.
@@ -137,7 +137,7 @@ impl Receipt {
     /// Takes milliseconds for each hundred thousand tokens. The same input gives the same receipt.
     #[must_use]
     pub fn of(old: &[Turn], tail: &[Turn], front: &str) -> Self {
-        // What the client itself put into the old turns stands in front of the others, whoever compacts.
+        // Every way to compact restates the client's standing matter in front, so it is not lost.
         let standing = Standing::of(old, Tokens::new(u64::MAX));
         let standing = standing.texts_before(old, old.len());
         let mut front = front.to_owned();

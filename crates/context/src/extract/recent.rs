@@ -39,7 +39,7 @@ pub(super) fn room(summary: Tokens) -> Tokens {
     summary.scaled(share).min(MOST)
 }
 
-/// As many of the last steps as fit in `room`, oldest first, and the index of the first turn that they tell. `steps`
+/// The last steps, as many as fit in `room`, oldest first, and the index of the first turn that they tell. `steps`
 /// are those of `turns`.
 pub(super) fn lines(
     turns: &[Turn],

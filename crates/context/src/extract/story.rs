@@ -42,7 +42,7 @@ const COMMAND: (f32, f32) = (0.35, 0.02);
 const FAILURE: (f32, f32) = (0.5, 0.04);
 /// The first line of a result.
 const RESULT: (f32, f32) = (0.15, 0.0);
-/// How much more a part of a required turn is worth: the model decided there.
+/// The factor of worth for a part of a required turn: the model decided there.
 const REQUIRED: f32 = 1.2;
 /// The factor of a part's worth for its length, up to so many bytes.
 const LENGTHS: [(usize, f32); 3] = [(40, 0.5), (80, 0.9), (130, 1.1)];

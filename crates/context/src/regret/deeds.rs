@@ -1,4 +1,4 @@
-//! What an agent did with a call, as fingerprints.
+//! The deeds behind an agent's calls, as fingerprints.
 
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ fn read(step: &Step<'_>, path: &str) -> Deed {
     }
 }
 
-/// What a command line did. Only its beginning is looked at; a change of folder in front does not count.
+/// The deed of a command line. Only its beginning is looked at; a change of folder in front does not count.
 fn ran(command: &str, failed: bool, is_answered: bool) -> Option<Deed> {
     let line = match command.strip_prefix("cd ") {
         Some(rest) => rest.split_once("&&").map_or(command, |(_, rest)| rest),
@@ -142,7 +142,7 @@ fn searched_for(line: &str) -> &str {
     ""
 }
 
-/// What a search tool is asked for.
+/// The query of a search tool's call.
 fn sought<'s>(step: &'s Step<'_>) -> Option<&'s str> {
     let named = SOUGHT.iter().find_map(|name| step.arguments.get(name));
     named.and_then(Value::as_str)

@@ -1,4 +1,4 @@
-//! What the user said, to know it when it has to be said again.
+//! The user's sentences, remembered so that one said again is recognised.
 //!
 //! A sentence is the set of its longer words, or of the pairs of characters in a script without spaces, as
 //! fingerprints. It is said again where another has most of them, whatever the language.

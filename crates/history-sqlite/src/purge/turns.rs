@@ -163,7 +163,7 @@ const HELD: &str = "SELECT text, octet_length(body), \
      + (SELECT coalesce(sum(octet_length(message)), 0) FROM original WHERE original.node = ?1) \
      FROM node WHERE n = ?1";
 
-/// What a turn holds, and about how many bytes it takes; `None` if it is not there.
+/// The contents of a turn, and about how many bytes they take; `None` if it is not there.
 fn held_by(connection: &Connection, row: i64) -> rusqlite::Result<Option<(Freed, u64)>> {
     let mut statement = connection.prepare_cached(HELD)?;
     let number = |row: &rusqlite::Row<'_>, column| row.get(column).map(i64::cast_unsigned);

@@ -15,7 +15,7 @@ struct Said {
 struct Written {
     messages: Vec<Value>,
     said: Said,
-    /// What results showed besides text, told once all of them are there.
+    /// The images of results, told once all results are there.
     shown: Vec<Value>,
     /// True once something other than the operator spoke.
     is_open: bool,

@@ -9,7 +9,7 @@ use crate::api::limits::LONGEST_STREAM;
 use crate::api::prefix::Remake;
 use crate::api::sse::{Decoder, Event};
 
-/// What an item takes beside its text, in bytes; many small ones must not take more than a long one.
+/// The bytes that an item takes beside its text; many small ones must not take more than a long one.
 const ITEM: usize = 1 << 10;
 
 /// Reads chunks and writes events.

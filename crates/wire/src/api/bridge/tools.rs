@@ -67,7 +67,7 @@ pub(super) fn there(name: &str, namespace: Option<&str>) -> String {
     parts::qualified(namespace.unwrap_or_default(), name)
 }
 
-/// What a custom tool does, with the grammar of its text.
+/// The description of a custom tool, with the grammar of its text.
 fn described(tool: &Value) -> String {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let told = text(tool.get("description"));

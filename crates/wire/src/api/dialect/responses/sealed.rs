@@ -98,7 +98,7 @@ pub(super) fn say(frame: &Frame, piece: &str, closed: &Closed<'_>) -> Option<Wri
     })
 }
 
-/// What `/responses/compact` answers: the user's messages and the item.
+/// The answer of `/responses/compact`: the user's messages and the item.
 fn compacted(frame: &Frame, item: Json, kept: &[&str]) -> Json {
     let kept = kept.iter().enumerate();
     let mut output: Vec<Json> = kept
