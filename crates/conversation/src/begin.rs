@@ -219,6 +219,7 @@ impl Conversation {
             let key = pins_key(id, begun.record.standing.compactions);
             batch.texts.push((key, pins));
         }
+        // The stored row counts the request's turns already. In memory they come with `join`.
         batch.conversation = Some(Record {
             head: incoming.last_id(),
             turns: turns.len() as u64,
@@ -264,7 +265,9 @@ impl Conversation {
             live.journal = Journal::read(text);
         }
         live.journal.note(incoming.now, Happened::CameBack);
+        // Another model counts otherwise, and has accepted nothing yet.
         if live.record.model == incoming.name {
+            // Where a summary is gone, all turns are shown, and the stored count is of another view.
             let counted = strategy.filter(|_| live.record.standing == standing);
             live.come_back(incoming, counted.as_deref());
         }
@@ -330,11 +333,13 @@ impl Conversation {
         if turns.is_empty() {
             return live;
         }
+        // Before `resume`, which looks up the stored turns by their places.
         live.take_known(turns);
         let keys = incoming.keys.as_slice().get(..turns.len());
         live.said.keys = keys.unwrap_or_default().to_vec();
         live.said.previous = turns.len();
         live.resume(inherited.standing);
+        // After `resume`, which makes a new machine: the old one's memory would be lost.
         live.hear(When::Before, turns, incoming.now);
         live
     }

@@ -75,6 +75,7 @@ impl OfTenant {
     fn add(&mut self, answer: Answer) {
         self.answers
             .retain(|other| (other.print, other.of) != (answer.print, answer.of));
+        // By age: answers from the store arrive after newer ones of this run.
         let at = self.answers.partition_point(|other| other.at <= answer.at);
         self.answers.insert(at, answer);
         if self.answers.len() > ANSWERS {
@@ -99,6 +100,7 @@ impl Answers {
             && !all.contains_key(&tenant)
             && let Some(other) = all.keys().next().copied()
         {
+            // Any tenant will do: its answers are read from the store again.
             all.remove(&other);
         }
         let own = all.entry(tenant).or_default();
@@ -176,6 +178,7 @@ fn text_of(part: &Part) -> Option<&Text> {
 pub fn summary_in(answer: &str) -> &str {
     let inside = |&(open, close): &(&str, &str)| {
         let (_, rest) = answer.split_once(open)?;
+        // The last closing tag: the summary itself may quote one.
         Some(rest.rsplit_once(close).map_or(rest, |(inside, _)| inside))
     };
     TAGS.iter().find_map(inside).unwrap_or(answer)
@@ -196,6 +199,7 @@ impl Words {
                 .take(MOST_WORDS)
                 .map(|word| keyed.of(0, word.as_bytes()))
                 .collect(),
+            // Odd: modulo 2^64, the powers of an even base become 0, and the first words would not count.
             base: keyed.of(1, b"place of a word") | 1,
         }
     }

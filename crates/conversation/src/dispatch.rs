@@ -74,10 +74,12 @@ impl Conversation {
                 Vec::new()
             }
             Input::Unkept => {
+                // Only memory has these texts, so `rest` must not drop them.
                 self.is_overlay_unkept = true;
                 Vec::new()
             }
             Input::NotStored => {
+                // The store takes no turn whose parent it lacks, so the next request writes the whole conversation.
                 self.said.is_unkept = true;
                 self.journal.note(now, Happened::NotKept);
                 Vec::new()

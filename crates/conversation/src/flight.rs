@@ -158,6 +158,7 @@ impl Flight {
         let turn = reply
             .draft()
             .after(batch.parent, &self.asked.model.counter());
+        // A turn lacks the bytes of attachments and the signatures of thinking, which have to go back as they came.
         if turn.parts().iter().any(is_more_than_text) {
             batch.originals = vec![(turn.id(), reply.message().as_bytes().into())];
         }

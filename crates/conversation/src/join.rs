@@ -112,6 +112,7 @@ impl Conversation {
                 Relation::GoesOn
             };
         }
+        // A request under way still builds on the newest turns, so the conversation cannot leave them.
         if common > 0 && common >= self.said.previous && !is_flying {
             return Relation::GoesBack;
         }
@@ -129,9 +130,11 @@ impl Conversation {
         let mut flight = Flight::new(incoming, &compared.new);
         flight.after = (!self.said.outline.is_empty()).then_some(self.record.seen);
         let parent = self.id_before(common);
+        // Before `remember`, which replaces the keys of the last request.
         let keys = self.said.keys.iter().zip(incoming.keys.as_slice());
         let same = keys.take_while(|(known, key)| known == key).count();
         self.breakpoints.follow(same, common, &compared.new);
+        // Cleared now: a write that fails sets it again, for the next request.
         let is_unkept = std::mem::take(&mut self.said.is_unkept);
         let new = compared.new.clone();
         let mut batch = Batch::turns(incoming.request, common, parent, new);

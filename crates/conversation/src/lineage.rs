@@ -123,6 +123,7 @@ impl Lineages {
         let messages: Vec<Text> = links().map(|held| held.link.messages.clone()).collect();
         let newest = links().next_back();
         let is_whole = newest.is_some_and(|newest| newest.link.is_whole);
+        // Joining may copy megabytes. Other requests do not wait for that.
         drop(known);
         Ok(Lineage {
             messages: joined(messages.iter().map(Text::as_str)),
@@ -172,6 +173,7 @@ impl Lineages {
         let mut known = self.lock();
         for (id, link) in links {
             let own = known.tenants.get(&tenant);
+            // `Known::add` would take it for another answer with the same id, and remove both.
             if own.is_some_and(|own| own.links.contains_key(&id)) {
                 continue;
             }
@@ -201,6 +203,7 @@ impl Lineages {
         let mut found = Vec::new();
         for id in path {
             if let Some(held) = own.links.get_mut(&id).filter(|held| !held.is_stored) {
+                // Before the write: a request meanwhile must not store it again. `were_not_stored` takes it back.
                 held.is_stored = true;
                 found.push((id, held.link.clone()));
             }

@@ -89,6 +89,7 @@ impl Seals {
     #[must_use]
     pub fn of(secret: &[u8; 32], tenant: Tenant) -> Self {
         let mut hasher = blake3::Hasher::new_keyed(secret);
+        // A key for seals alone: the secret keys other hashes too.
         hasher.update(b"seals of compaction summaries, version 1");
         hasher.update(tenant.as_bytes());
         Self(*hasher.finalize().as_bytes())
@@ -97,6 +98,7 @@ impl Seals {
     /// Seals texts.
     #[must_use]
     pub fn close(&self, texts: &[String]) -> String {
+        // JSON, so that the hash covers where one text ends and the next begins.
         let inside = serde_json::json!(texts).to_string();
         let hash = blake3::keyed_hash(&self.0, inside.as_bytes());
         let hash = URL_SAFE_NO_PAD.encode(hash.as_bytes());
@@ -115,6 +117,7 @@ impl Seals {
             });
         };
         let texts = self.verified(rest).ok_or(SealRefusal::Changed)?;
+        // People read the text beside the seal. It must say what the model will be told.
         match &sealed.content {
             Some(beside) if **beside != joined(&texts) => Err(SealRefusal::Beside),
             _ => Ok(texts),
