@@ -74,6 +74,7 @@ impl Checkpoints {
 
     /// Waits for the checkpoint under way.
     pub fn wait(&self) {
+        // Deadlocks if the caller holds the writer: the thread may be waiting for it.
         let running = lock(&self.running).take();
         if let Some(thread) = running {
             let _ = thread.join();

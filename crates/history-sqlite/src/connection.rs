@@ -103,6 +103,7 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
         Err(error) => return Err(from_sqlite(error)),
     }
     apply_settings(&connection)?;
+    // After `FORM`: with a write-ahead log, SQLite does not change the size of pages any more.
     enable_write_ahead_log(&connection)?;
     schema::migrate(&mut connection, secret)?;
     set_patience(&mut connection, true)?;

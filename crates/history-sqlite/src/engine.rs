@@ -95,6 +95,7 @@ impl Sqlite {
         work(&mut store)?;
         store.finish()?;
         transaction.commit().map_err(from_sqlite)?;
+        // The caller holds the writer, so this must not wait for the checkpoint, which may need it.
         self.checkpoints.written(&self.writer);
         Ok(())
     }
@@ -107,6 +108,8 @@ impl Sqlite {
 }
 
 fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    // A deferred transaction that begins with a read fails at once where another process has written since.
+    // This one takes the lock first, and waits for it.
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
@@ -166,6 +169,7 @@ impl Engine for Sqlite {
 
     fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Written {
         self.readers.with(|connection| {
+            // All that `work` reads is of one moment, whatever is written meanwhile.
             let transaction = connection.transaction().map_err(from_sqlite)?;
             work(&TenantStore::of(&transaction, tenant, self.access(false))?)
         })
@@ -179,6 +183,7 @@ impl Engine for Sqlite {
         let mut removed = purge::remove(&mut connection, what).map_err(from_sqlite)?;
         purge::give_back(&connection).map_err(from_sqlite)?;
         checkpoint::settle(&self.file)?;
+        // Measured last: the file shrinks only when its log is copied into it.
         removed.bytes = before.saturating_sub(purge::size(&self.file));
         Ok(removed)
     }

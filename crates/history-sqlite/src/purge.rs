@@ -55,6 +55,7 @@ struct Freed {
 /// Removes the selected conversations. `Purged::bytes` stays zero.
 pub fn remove(connection: &mut Connection, what: Purge) -> rusqlite::Result<Purged> {
     let mut all = Purged::default();
+    // Conversations go first: a turn stays as long as a conversation ends with it.
     let tenants = tenants(connection, &what)?;
     for &tenant in &tenants {
         let mut after = 0;

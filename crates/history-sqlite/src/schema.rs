@@ -168,6 +168,7 @@ pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), His
     note_secret(&transaction).map_err(from_sqlite)?;
     note_version(&transaction, number(STEPS.len())).map_err(from_sqlite)?;
     let done = |name, value: u32| transaction.pragma_update(None, name, value);
+    // Within the transaction, so a crash leaves the old file or a whole store.
     done("application_id", APPLICATION).map_err(from_sqlite)?;
     done("user_version", number(STEPS.len())).map_err(from_sqlite)?;
     transaction.commit().map_err(from_sqlite)

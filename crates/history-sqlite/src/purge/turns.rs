@@ -128,9 +128,11 @@ fn some(
     let (mut done, mut bytes) = (0, 0);
     for &(row, tenant) in lost.iter().take(ROWS) {
         done += 1;
+        // Measured first: foreign keys take the marks and texts along with the turn.
         let Some((of, size)) = held_by(transaction, row)? else {
             continue;
         };
+        // The walk looked before this transaction. If a write has needed the turn since, it stays.
         if transaction.prepare_cached(DELETE)?.execute([row])? == 0 {
             continue;
         }
