@@ -148,6 +148,7 @@ fn remade(head: &mut http::response::Parts, exchange: &mut Exchange) -> Option<P
         return None;
     };
     let prefixed = Prefixed::new(dialect, &piece, bridge::is_stream(head))?;
+    // The length is that of the provider's body, without the piece.
     head.headers.remove(header::CONTENT_LENGTH);
     Some(prefixed)
 }
@@ -233,6 +234,7 @@ impl Relay {
     /// Breaks the answer off for the client too.
     async fn broken_off(&mut self) -> (Piece, bool) {
         self.end = End::Told;
+        // Not finished: a dropped ticket tells the conversation that the exchange was cut.
         self.ticket = None;
         self.exchange.broken_off();
         // The server drops what it has not written yet, so let it write the head and what came.
@@ -367,6 +369,7 @@ impl Relay {
         };
         let heard = async { ticket.piece(data) };
         match self.exchange.state.guarded(Stage::Piece, heard).await {
+            // The body may end without the last event that its dialect promises.
             Some(Heard::Part) if !self.body.is_end_stream() => {}
             Some(Heard::TooLong) => {
                 let code = error::UNHEARD;

@@ -110,6 +110,7 @@ fn without_formats_of_fallbacks(edit: Edit<'_>) -> Edit<'_> {
     let Some(Value::Array(mut fallbacks)) = edit.request().field_json("fallbacks") else {
         return edit;
     };
+    // A fallback may have an `output_config` of its own, to which the same rule applies.
     let mut changed = false;
     for fallback in &mut fallbacks {
         let config = fallback.get_mut("output_config");

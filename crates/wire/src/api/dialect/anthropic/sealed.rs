@@ -42,6 +42,7 @@ pub(super) fn unseal(messages: &[&str], open: &mut Opener<'_>) -> Option<Vec<Str
         }
     }
     let is_summary = |found: &Found| matches!(found.opened, Opened::Summary(_));
+    // A client that compacted twice may still send the earlier block. The later one covers it.
     let last = found.iter().rposition(is_summary);
     let from = last
         .and_then(|last| found.get(last))
@@ -52,6 +53,7 @@ pub(super) fn unseal(messages: &[&str], open: &mut Opener<'_>) -> Option<Vec<Str
 fn sealed<'t>(block: Value<'t>) -> Sealed<'t> {
     let text = |key| block.get_text(key);
     Sealed {
+        // The answer to `compaction` has it in `signature`, that to a threshold in `encrypted_content`.
         seal: text("signature")
             .or_else(|| text("encrypted_content"))
             .unwrap_or_default(),
