@@ -91,7 +91,7 @@ pub fn lost(turns: &[Turn], cut: usize, front: &str) -> Receipt {
     }
 }
 
-/// What people decided and asked for, and a summary of `old` with this text does not say: a line each, with a handle
+/// The decisions and requests of people that a summary of `old` with this text does not say: a line each, with a handle
 /// in front. What tools returned is not quoted, because a note may stand in the operator's role.
 #[must_use]
 pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {

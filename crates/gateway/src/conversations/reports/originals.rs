@@ -46,8 +46,8 @@ impl Inner {
         Ok(lost(Some(wanted), &receipt))
     }
 
-    /// What a strategy dropped without a summary; or else what the client's own summary of the conversation before
-    /// left out.
+    /// The turns that a strategy dropped without a summary; or else the losses of the client's own summary of the
+    /// conversation before.
     async fn lost_without_mark(
         &self,
         found: &Found,
