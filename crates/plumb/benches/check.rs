@@ -1,4 +1,4 @@
-//! What checking costs: programs of 10, 100 and 1,000 statements, as one body and as many processes.
+//! The cost of checking: programs of 10, 100 and 1,000 statements, as one body and as many processes.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -31,7 +31,7 @@ fn body(statements: usize) -> String {
     text
 }
 
-/// As many processes, each with a few statements, and one that has all of them in a row.
+/// Many processes, each with a few statements, and one that has all of them in a row.
 fn processes(statements: usize) -> String {
     let mut text = "type Note = { number: int, text: string }\n".to_owned();
     let count = (statements / 4).max(1);

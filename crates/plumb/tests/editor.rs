@@ -47,7 +47,7 @@ fn of(rule: &Value) -> Vec<Regex> {
     found
 }
 
-/// Whether one of these takes the whole word.
+/// Returns true if one of these takes the whole word.
 fn takes(expressions: &[Regex], word: &str) -> bool {
     let whole = |one: &Regex| {
         let found = one.find(word.as_bytes());

@@ -31,7 +31,7 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// What the host does for a program: agents that answer by script and obey their control port, tools that
+/// A host for a program: agents that answer by script and obey their control port, tools that
 /// are processes. An agent of another provider says what is recorded as the program's output, and
 /// `Mem.compressor` gives an empty memory.
 struct Host<'a> {
@@ -39,9 +39,9 @@ struct Host<'a> {
     checked: &'a Checked,
     graph: Graph,
     machine: Machine,
-    /// What each agent has left to say.
+    /// The answers that each agent has left.
     scripts: BTreeMap<Arc<str>, VecDeque<Value>>,
-    /// What control ports were told and answered, in order.
+    /// The commands to control ports and their answers, in order.
     control: Vec<String>,
     outputs: Vec<Value>,
 }

@@ -1,4 +1,4 @@
-//! What failures cost, and what they do not: nothing is paired with what came later, and nothing is dropped
+//! The cost of failures, and its limits: nothing is paired with what came later, and nothing is dropped
 //! without a word.
 
 use plumb::literate;

@@ -12,7 +12,7 @@ use plumb::machine::{Fault, Machine, Program};
 use plumb::modules::BuiltIn;
 use plumb::value::Value;
 
-/// What a run tells.
+/// The reports of a run.
 #[derive(Default)]
 struct Told {
     errors: Vec<String>,

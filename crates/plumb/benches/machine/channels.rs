@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::by_hand::{is_below, next};
 use crate::{FAN, ROUNDS};
 
-/// As in the machine.
+/// The machine's own bound.
 const ROOM: usize = 1_024;
 
 /// A network of tasks, and where messages go in and come out.

@@ -205,7 +205,7 @@ fn networks(criterion: &mut Criterion) {
     }
 }
 
-/// What a conversation costs when nothing happens: a state of its own, stored and restored.
+/// The cost of a conversation in which nothing happens: a state of its own, stored and restored.
 fn states(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("state");
     let Some(machine) = machine(&feedback()) else {

@@ -78,7 +78,7 @@ fn body(statements: &str) -> String {
     format!("let main : !string -> !string = plumb(input, output) {{\n{statements}\n}}")
 }
 
-/// As [`check_all`], of bodies.
+/// Like [`check_all`], for bodies.
 #[track_caller]
 fn check_bodies(cases: &[(&str, &[&str])]) {
     let texts: Vec<(String, &[&str])> = cases

@@ -1,4 +1,4 @@
-//! How diagnostics are shown, and where editors are told that they stand.
+//! Diagnostics in a terminal, and their places for editors.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What the machine does, node by node and as a whole.
+//! Tests of the machine, node by node and as a whole.
 
 mod ends;
 mod kinds;

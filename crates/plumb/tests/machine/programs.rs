@@ -199,7 +199,7 @@ impl Bytes<'_> {
     }
 }
 
-/// Whether a value that can be anything flows in a network: where variants have a field with types that
+/// Returns true if a value that can be anything flows in a network: where variants have a field with types that
 /// have values in common, it is `json`.
 fn has_json(kind: &Type) -> bool {
     match kind {

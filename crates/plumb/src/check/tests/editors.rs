@@ -1,4 +1,4 @@
-//! What editors are told. `¦` in a program is where the question is asked.
+//! Answers to editors. `¦` in a program is where the question is asked.
 
 use crate::check::{Checked, CompletionKind};
 use crate::modules::BuiltIn;

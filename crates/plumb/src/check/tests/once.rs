@@ -1,4 +1,4 @@
-//! What follows from a mistake is not told beside it; what does not is.
+//! Mistakes that follow from another are not reported beside it; independent ones are.
 
 use super::{check_all, codes_of};
 use crate::check::check;

@@ -22,7 +22,7 @@ fn binary(operator: Binary, one: Op, two: Op) -> Op {
     Op::Binary(operator, Box::new(one), Box::new(two))
 }
 
-/// What an expression has for a message, or why it has nothing.
+/// The result of an expression for a message, or why it has none.
 fn shown(op: &Op, message: &str) -> String {
     let expression = Expression::new(op, 64, &Names::default()).unwrap();
     let message = value(message);

@@ -1,4 +1,4 @@
-//! What each kind of node does.
+//! Tests of each kind of node.
 
 use super::net::{below, check, field, filter, lit, map, net, plus};
 use crate::graph::{Graph, Kind, Op, Selector};

@@ -137,7 +137,7 @@ pub fn shown(step: &Step) -> String {
     all.join(" ")
 }
 
-/// What comes of a line of calls: `0=1` pushes 1 into input 0, `0.` closes it, `#3=1` answers effect 3 on
+/// Plays a line of calls: `0=1` pushes 1 into input 0, `0.` closes it, `#3=1` answers effect 3 on
 /// its first output, `#3.` says it is finished. Steps are separated by ` | `.
 pub fn play(machine: &mut Machine, calls: &str) -> String {
     let steps = calls

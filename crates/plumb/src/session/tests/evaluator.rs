@@ -16,7 +16,7 @@ use crate::value::Value;
 pub(super) struct Network {
     nodes: Vec<Node>,
     names: BTreeMap<Arc<str>, usize>,
-    /// What went through the named places, in order; for those that are watched.
+    /// The values that went through the watched places, in order.
     pub(super) seen: BTreeMap<Arc<str>, Vec<Value>>,
     /// The waits that the timer was asked for.
     pub(super) waits: Vec<Value>,
@@ -295,7 +295,7 @@ fn binary(operator: Binary, a: &Expr, b: &Expr, message: &Value) -> Value {
     }
 }
 
-/// Whether a value is of a type; of the names only those the tests use.
+/// Returns true if a value is of a type; of the names only those the tests use.
 pub(super) fn fits(kind: &Type, value: &Value) -> bool {
     match &kind.kind {
         TypeKind::Named(path) => match &*path.name.text {

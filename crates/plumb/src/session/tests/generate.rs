@@ -371,7 +371,7 @@ pub(super) fn event(lot: &mut Lot<'_>, steps: &Steps, run: &Run<'_>, number: i64
     }
 }
 
-/// What a step waits for, or now and then another message.
+/// The event that a step waits for, or now and then another message.
 fn serve(lot: &mut Lot<'_>, step: &Step, number: i64) -> Event {
     match &step.action {
         Action::Send(kind, _) => Event::Payload(step.span, message(of(kind), number)),
@@ -390,7 +390,7 @@ fn serve(lot: &mut Lot<'_>, step: &Step, number: i64) -> Event {
     }
 }
 
-/// Which messages are of a type.
+/// The kind of message that a type takes.
 fn of(kind: &Type) -> usize {
     match &kind.kind {
         TypeKind::Record(fields) => usize::from(&*fields[0].name.text == "b"),

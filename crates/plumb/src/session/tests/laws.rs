@@ -14,10 +14,10 @@ use super::traces::{Event, Run, SessionOutput};
 use crate::syntax::ast::{Body, DeclarationKind, Plumb, Program, Side};
 use crate::value::Value;
 
-/// What ports gave, in order.
+/// The outputs of ports, in order.
 pub(super) type Ports = BTreeMap<Arc<str>, Vec<Value>>;
 
-/// What was seen over all cases, so that the test knows that it tests something.
+/// Counts over all cases, so that the test knows that it tests something.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) runs: usize,
@@ -83,7 +83,7 @@ fn push(network: &mut Network, event: &Event) {
     }
 }
 
-/// What the ports of the network must have given, in order.
+/// The outputs that the ports of the network must have given, in order.
 pub(super) fn expected(outcomes: &[SessionOutput], tally: &mut Tally) -> Ports {
     let mut ports = Ports::new();
     for outcome in outcomes {
@@ -117,7 +117,7 @@ pub(super) fn expected(outcomes: &[SessionOutput], tally: &mut Tally) -> Ports {
     ports
 }
 
-/// What the ports gave since the last time. Errors are compared by the message they are about.
+/// The outputs of the ports since the last time. Errors are compared by the message they are about.
 fn given(network: &mut Network) -> Ports {
     let mut ports = Ports::new();
     for (port, seen) in &mut network.seen {

@@ -1,4 +1,4 @@
-//! What programs read as, and what is told about those that are wrong.
+//! Programs as the parser reads them, and the diagnostics of wrong ones.
 
 use crate::span::SourceId;
 use crate::syntax::ast::{Body, DeclarationKind, StatementKind};

@@ -1,4 +1,4 @@
-//! What the canonical form looks like.
+//! Examples of the canonical form.
 
 use super::check_canonical;
 use crate::syntax::{expression_text, format, parse};
