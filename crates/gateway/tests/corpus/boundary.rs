@@ -1,4 +1,4 @@
-//! What a boundary takes: the gateway's own time, with a store on disk and a latency model.
+//! The time of a boundary: the gateway's own, with a store on disk and a latency model.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ const LATENCY: Latency = Latency {
     decode: 6_000.0,
 };
 
-/// What a boundary may take above a usual request.
+/// The time that a boundary may take above a usual request.
 const BUDGET: Duration = Duration::from_millis(1);
 
 /// So many usual requests before one at a boundary, and as many behind it, are what it is compared with:
@@ -58,7 +58,7 @@ impl Kept {
     }
 }
 
-/// What was measured of one request.
+/// The measurements of one request.
 #[derive(Debug)]
 struct Measured {
     seen: Seen,
@@ -79,7 +79,7 @@ fn quantile(mut times: Vec<Duration>, share: usize) -> Duration {
     times[(times.len() - 1) * share / 100]
 }
 
-/// How far each swap is above the median of the usual requests beside it.
+/// The distance of each swap above the median of the usual requests beside it.
 fn above(all: &[Measured], time: fn(&Measured) -> Duration) -> Vec<Duration> {
     let swaps = (0..all.len()).filter(|&at| all[at].seen.did("swapped"));
     swaps

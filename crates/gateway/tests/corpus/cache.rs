@@ -1,4 +1,4 @@
-//! What is read from the provider's cache: as much as without the gateway, but for the request of a swap.
+//! Reads from the provider's cache: as many as without the gateway, except for the request of a swap.
 
 use crate::locate::corpus;
 use crate::received::Inserted;
@@ -42,7 +42,7 @@ fn adds_only_what_is_inserted(outcome: &Outcome, direct: &[Seen], choice: Choice
     }
 }
 
-/// Whether the cache can not hold what the request begins with: the conversation was just made smaller.
+/// Returns true if the cache cannot hold the beginning of the request: the conversation was just made smaller.
 fn is_reset(seen: &Seen) -> bool {
     seen.did("swapped") || seen.did("summarised")
 }

@@ -1,4 +1,4 @@
-//! What the provider received, byte for byte.
+//! Requests as the provider received them, byte for byte.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ impl Write for Kept {
     }
 }
 
-/// What every prompt of ours for a summary says.
+/// A phrase of every prompt of ours for a summary.
 const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";
 
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ pub struct Inserted {
 }
 
 impl Received {
-    /// What stands in the newest message behind the client's own `blocks`, and behind that message. All of
+    /// The texts in the newest message behind the client's own `blocks`, and behind that message. All of
     /// it is behind the client's breakpoint.
     pub fn inserted(&self, blocks: usize, counter: &dyn TokenCounter) -> Inserted {
         let mut inserted = Inserted::default();
@@ -91,7 +91,7 @@ impl Received {
     }
 }
 
-/// What the provider counts for a change of speaker.
+/// The tokens that the provider counts for a change of speaker.
 const FRAME: u64 = 4;
 
 impl Kept {

@@ -29,7 +29,7 @@ pub struct Exchange {
     calls: Vec<CallId>,
 }
 
-/// What was recorded.
+/// A recorded session.
 #[derive(Debug)]
 pub struct Recorded {
     pub exchanges: Vec<Exchange>,

@@ -47,13 +47,13 @@ pub const OLDER: Choice = Choice {
     pins: PINS,
 };
 
-/// How a conversation went.
+/// The course of a conversation.
 pub struct Outcome {
     pub seen: Vec<Seen>,
     pub received: Vec<Received>,
-    /// How many summaries were swapped in, by the way in which they were made.
+    /// The number of summaries swapped in, by the way in which they were made.
     pub swaps: BTreeMap<String, usize>,
-    /// What the provider counted, the summaries included.
+    /// The provider's count, the summaries included.
     pub account: Account,
 }
 

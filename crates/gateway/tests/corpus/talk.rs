@@ -19,7 +19,7 @@ pub const NUMBER: &str = "x-client-request";
 /// The breakpoint that moves with the newest message.
 pub const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// What the client chooses.
+/// The client's choices.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub model: &'static str,
@@ -29,10 +29,10 @@ pub struct Choice {
     pub pins: &'static [(usize, &'static str)],
 }
 
-/// What the client saw of one request.
+/// The client's view of one request.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// How many blocks the client's newest message has.
+    /// The number of blocks in the client's newest message.
     pub blocks: usize,
     pub did: Vec<String>,
     pub fresh: u64,
@@ -48,7 +48,7 @@ impl Seen {
         self.fresh + self.written
     }
 
-    /// What it leaves in the cache.
+    /// The tokens that it leaves in the cache.
     pub const fn left(&self) -> u64 {
         self.read + self.written
     }

@@ -21,7 +21,7 @@ pub const ADMIN: &str = "admin-of-the-storm";
 /// The longest that anything may take: the provider's silence three times over, and the store's wait.
 pub const LONGEST: Duration = Duration::from_secs(30);
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub enum Came {
     /// The messages that the answer adds to the conversation.

@@ -29,9 +29,9 @@ use crate::talker::{ADMIN, LONGEST};
 pub const WINDOW: u64 = 6_000;
 /// The longest silence of a provider, and the longest that a client may take.
 pub const SILENCE: Duration = Duration::from_secs(3);
-/// How the process says its address.
+/// The words before the process's address.
 const READY: &str = "storm serves ";
-/// How it says why it cannot use its store.
+/// The words before the reason why the process cannot use its store.
 const UNUSABLE: &str = "storm cannot use its store: ";
 
 /// Reads what this program is told by its environment.
@@ -98,7 +98,7 @@ pub struct Vessel {
     running: Option<Running>,
     /// True once the store was damaged.
     is_damaged: bool,
-    /// How often a damaged store could not be used, was told so, and was set aside.
+    /// The times that a damaged store could not be used, was told so, and was set aside.
     pub set_aside: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is between the gateway and the provider: a relay that fails in as many ways as it is told.
+//! A relay between the gateway and the provider that fails in as many ways as it is told.
 //!
 //! It works on bytes, so that it can send what no server would.
 
@@ -75,7 +75,7 @@ const SUMMARIES: [&str; 3] = [
     "\"compaction\":{\"type\":\"summarize\"",
 ];
 
-/// How providers say that a request is too long.
+/// The words of providers for a request that is too long.
 const WORDS: [&str; 4] = [
     "prompt is too long: 7000 tokens > 6000 maximum",
     "This model's maximum context length is 6000 tokens. However, your messages resulted in 7000 tokens.",
@@ -105,13 +105,13 @@ impl Fault {
     }
 }
 
-/// What was seen of one request.
+/// The observations of one request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     number: u64,
     /// The request's body.
     pub body: String,
-    /// What the provider itself answered; `None` where a fault took its place.
+    /// The provider's own answer; `None` where a fault replaced it.
     pub answered: Option<(u16, String)>,
 }
 
@@ -284,7 +284,7 @@ fn status_of(answer: &[u8]) -> (u16, String) {
     (status.unwrap_or(0), body.to_owned())
 }
 
-/// What goes to the gateway, and how.
+/// The bytes for the gateway, and the way to send them.
 struct Made {
     bytes: Vec<u8>,
     /// Bytes at a time.
