@@ -1,4 +1,4 @@
-//! What one conversation takes, and which conversation a request belongs to.
+//! Tests of joining: one conversation's requests, and the conversation that a request belongs to.
 
 mod held;
 mod resting;

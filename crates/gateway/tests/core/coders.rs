@@ -45,7 +45,7 @@ fn all_stand(messages: &[Value], stands: &[String]) {
 struct Coder<'h> {
     house: &'h House,
     agent: Agent,
-    /// What has to be in every request from now on.
+    /// The texts that have to be in every request from now on.
     stands: Vec<String>,
     swaps: usize,
 }

@@ -11,7 +11,7 @@ const SET: &str = "Answer in whole sentences.";
 const SUMMARY: &str = "The user wants every module read in turn and its error codes listed; \
      modules 0 to 3 were read, module 4 is next, and nothing was decided yet.";
 
-/// What Claude Code asks when it compacts, as far as it is known by.
+/// Claude Code's prompt for a compaction, as far as it is known by.
 fn prompt(answer: &str) -> String {
     format!(
         "Your task is to create a detailed summary of what was said: a detailed summary of the \

@@ -1,4 +1,4 @@
-//! What the dashboard shows and does beside requests: turns, requests, edited summaries, removals.
+//! The dashboard beside requests: turns, requests, edited summaries, removals.
 
 use context::Tokens;
 use gateway::report::{Order, ReportError, Reports, TurnsWanted, Viewer};

@@ -52,7 +52,7 @@ async fn answered(key: &str, house: &House, path: &str, body: &Value) -> (Parts,
     (head, body.collect().await.expect("a body").to_bytes())
 }
 
-/// How often a conversation was made smaller.
+/// The number of times that a conversation was made smaller.
 struct Grown {
     /// In all.
     swaps: usize,

@@ -177,11 +177,11 @@ pub struct Agent {
     pub key: String,
     pub model: String,
     pub messages: Vec<Value>,
-    /// What it says in the header `anthropic-beta`.
+    /// The value of the header `anthropic-beta`.
     pub beta: &'static str,
-    /// What else it asks for.
+    /// The other fields of its requests.
     pub fields: Value,
-    /// How it encodes its bodies.
+    /// The encoding of its bodies.
     pub coding: Option<Coding>,
 }
 
@@ -256,7 +256,7 @@ impl Agent {
         self.post(house, "/v1/messages", &self.body()).await
     }
 
-    /// What it has, as a request.
+    /// The client's conversation, as a request.
     pub fn body(&self) -> Value {
         let tools = json!([{"name": "read", "description": "reads a file",
             "input_schema": {"type": "object"}}]);

@@ -34,7 +34,7 @@ async fn swapped(house: &House) -> Agent {
     }
 }
 
-/// Whether the newest request that the provider was sent states both pins in full.
+/// Returns true if the newest request that the provider was sent states both pins in full.
 fn states_pins(house: &House) -> bool {
     let sent = house.sent();
     let messages = sent[sent.len() - 1]["messages"].to_string();

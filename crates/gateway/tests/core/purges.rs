@@ -8,13 +8,13 @@ use wire::api::{Dialect, Request};
 
 use crate::house::{Agent, House, words};
 
-/// What is in the store of a conversation.
+/// The contents of the store for a conversation.
 struct Stored {
-    /// How many of its messages, from the first one on.
+    /// The number of its messages that are there, from the first one on.
     turns: usize,
-    /// Whether the summary that stands is there.
+    /// True if the summary that stands is there.
     is_summary: bool,
-    /// How many changes of its messages.
+    /// The number of changes of its messages.
     editions: usize,
     /// Its pins that were set from outside.
     pins: Vec<String>,

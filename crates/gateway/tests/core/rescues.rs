@@ -22,7 +22,7 @@ impl Dice {
     }
 }
 
-/// What happens next.
+/// The next thing that happens.
 #[derive(Clone, Copy)]
 enum Turn {
     /// The user says so many tokens.
@@ -31,7 +31,7 @@ enum Turn {
     Calls(usize, usize),
 }
 
-/// What a tool prints: prose, lines of a log, JSON or one line.
+/// The output of a tool: prose, lines of a log, JSON or one line.
 fn output(dice: &mut Dice, tokens: usize) -> String {
     let tokens = tokens / 2 + dice.below(tokens + 1);
     let number = dice.below(10_000);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::house::{Agent, House, words};
 
-/// How many preparations have ended.
+/// The number of preparations that have ended.
 fn prepared(house: &House) -> usize {
     let text = house.gateway.metrics().render();
     let counts = text

@@ -1,4 +1,4 @@
-//! What the provider counts is believed, whatever was estimated.
+//! The provider's counts are believed, whatever was estimated.
 
 use gateway::config::Config;
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ async fn house(route: RouteChoice) -> House {
     .await
 }
 
-/// How often the provider found a request too long.
+/// The number of requests that the provider found too long.
 fn refusals(house: &House) -> u64 {
     let metrics = house.gateway.metrics().render();
     let line = metrics

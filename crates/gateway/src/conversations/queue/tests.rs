@@ -120,7 +120,7 @@ impl House {
         receipt
     }
 
-    /// Whether the newest write was the thread's.
+    /// Returns true if the newest write was the thread's.
     fn by_thread(&self) -> bool {
         lock(&self.engine.threads)
             .last()

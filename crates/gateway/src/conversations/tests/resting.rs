@@ -45,7 +45,7 @@ async fn asks(
     (outgoing.did, body, outgoing.conversation.unwrap())
 }
 
-/// How many turns the store has of a conversation, and how many pins.
+/// The number of turns that the store has of a conversation, and the number of pins.
 pub(super) fn kept(core: &Conversations, id: ConversationId) -> Option<(usize, usize)> {
     let mut kept = None;
     let tenant = Tenant::from_bytes([1; 16]);
