@@ -95,7 +95,7 @@ fn decide(criterion: &mut Criterion) {
     }
 }
 
-/// What a strategy that reads pulses pays for each step of its agent, and what others pay.
+/// The cost of each step of the agent for a strategy that reads pulses, and for others.
 fn hear(criterion: &mut Criterion) {
     let call = ToolCall {
         id: CallId::from("call"),

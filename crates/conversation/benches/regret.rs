@@ -1,4 +1,4 @@
-//! What counting regret adds to a request: the budget is 30 µs. Beside it, in the same run, the whole request: a
+//! The cost of counting regret in a request: the budget is 30 µs. Beside it, in the same run, the whole request: a
 //! body of about 0.8 MB that is read, recognised and decided about.
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Which texts hold an answer, and what is remembered.
+//! Texts that hold an answer, and the answers that are remembered.
 
 use context::turn::{Digest, Outcome, ToolResult};
 use context::{CallId, Heuristic, Part, Role, Text, Turn, TurnDraft, TurnId};
@@ -29,7 +29,7 @@ fn turn(role: Role, text: &str) -> Turn {
     TurnDraft::text(role, text).after(TurnId::ROOT, &Heuristic)
 }
 
-/// Whether a client's text holds the answer to its compaction.
+/// Checks if a client's text holds the answer to its compaction.
 fn check(answered: &str, text: &str, holds: bool) {
     let print = Words::of(keyed(), summary_in(answered)).print();
     let known: Vec<Answer> = print.map(|print| answer(print, 1, 0)).into_iter().collect();

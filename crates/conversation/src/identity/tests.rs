@@ -1,4 +1,4 @@
-//! What counts for identity and what does not.
+//! Differences that count for identity, and differences that do not.
 
 use context::{Heuristic, TurnId};
 use history::Tenant;
@@ -41,7 +41,7 @@ fn keys_by(keyed: Keyed, request: &Request<'_>) -> Keys {
     Keys::of(keyed, request, &reader.elements())
 }
 
-/// How many of `then`'s messages are known, and how many are new, where `first` was sent before.
+/// Checks how many of `then`'s messages are known, and how many are new, where `first` was sent before.
 fn check(first: &[&str], then: &[&str], common: usize) {
     let (first, then) = (body(first), body(then));
     let first = Request::parse(Dialect::Anthropic, first.as_bytes()).unwrap();

@@ -22,7 +22,7 @@ use crate::homunculus::outline::{Outline, Path, PinnedAt};
 use crate::homunculus::price::Prices;
 use crate::homunculus::strategy::Strategy;
 
-/// What a text is as a strategy: `ok`, or what is wrong with it.
+/// Reads a text as a strategy: `ok`, or what is wrong with it.
 fn check(text: &str) -> String {
     match StrategyProgram::new("mine", text, &BuiltIn) {
         Ok(_) => "ok".to_owned(),
@@ -218,7 +218,7 @@ impl House {
     }
 }
 
-/// What a strategy's actions come to, in words.
+/// The results of a strategy's actions, in words.
 fn told(actions: &[Action]) -> Vec<String> {
     let word = |action: &Action| match action {
         Action::Prepare(order) => Some(format!("prepare {}", order.cut)),
@@ -511,7 +511,7 @@ fn what_a_program_is_told() {
     assert_eq!(told.unwrap().to_value().unwrap().to_string(), expected);
 }
 
-/// What the program is told is seen by what it does not keep.
+/// The program shows what it is told by the pins that it removes.
 #[test]
 fn what_happened_is_told_before_the_next_report() {
     let body = "

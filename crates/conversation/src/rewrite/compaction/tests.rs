@@ -1,4 +1,4 @@
-//! What is recognised, what is not, and what is answered.
+//! Compactions of clients: those that are recognized, those that are not, and the answers.
 
 use jiff::Timestamp;
 use wire::api::{Accumulator, Decoder, Dialect, Request, Response, Stop};

@@ -325,7 +325,7 @@ impl Case {
         Ok(String::from_utf8(bytes).unwrap())
     }
 
-    /// Whether nothing is to be changed about a message that is shown.
+    /// Returns true if nothing is to be changed about a message that is shown.
     pub(super) fn is_kept(&self, at: usize) -> bool {
         let said = &self.said[at];
         let changed = self

@@ -1,4 +1,4 @@
-//! What has to hold for any conversation and any view.
+//! Laws that hold for any conversation and any view.
 
 use context::Role;
 use history::Change;

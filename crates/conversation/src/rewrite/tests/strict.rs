@@ -18,7 +18,7 @@ use wire::api::{Dialect, Reply, Request, Response};
 use crate::view::{Front, View};
 use crate::rewrite::{beta, betas, note, render, restate, shrink_new};
 
-/// How the summaries of a run are made.
+/// The way in which the summaries of a run are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     Readable,
@@ -32,16 +32,16 @@ struct Run {
     dialect: Dialect,
     model: &'static str,
     provider: Provider,
-    /// What the client said and got, as it sends it: the messages of its next request.
+    /// The client's words and its answers, as it sends them: the messages of its next request.
     said: Vec<String>,
     second: i64,
     front: Option<(Route, String)>,
     from: usize,
     stripped: usize,
     changes: Vec<(usize, Change)>,
-    /// How many messages of the history were sent already.
+    /// The number of messages of the history that were sent already.
     known: usize,
-    /// What was sent last, with its betas.
+    /// The newest sent body, with its betas.
     sent: (Vec<u8>, Vec<&'static str>),
     shrunk: usize,
 }
@@ -130,7 +130,7 @@ impl Run {
         }
     }
 
-    /// What is sent for a request of the client's, and the betas that it needs.
+    /// The body to send for a request of the client's, and the betas that it needs.
     fn rendered(&self, request: &Request<'_>) -> (Vec<u8>, Vec<&'static str>) {
         let front = match &self.front {
             None => Front::Nothing,

@@ -1,4 +1,4 @@
-//! What programs are told of how the agent is.
+//! Pulses as programs receive them.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ const ECHO: &str = "reports ; filter(kind = \"pulse\") ;
       else if repeats = 4 then \"four\" else severity }) ; commands
     answers ; discard";
 
-/// What [`ECHO`] said to a request, after these turns were said.
+/// The answer of [`ECHO`] to a request, after these turns were said.
 fn heard(house: &mut House, when: When, turns: &[Turn]) -> Vec<String> {
     house
         .machine

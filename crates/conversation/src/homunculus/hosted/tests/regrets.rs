@@ -1,11 +1,11 @@
-//! What programs are told of what the agent missed.
+//! Regrets as programs receive them.
 
 use context::regret::{Kind, Place, Regret};
 
 use super::{House, at, with};
 use crate::homunculus::event::{Action, Event};
 
-/// What a program pinned or unpinned with a request, after these regrets.
+/// The texts that a program pinned or unpinned with a request, after these regrets.
 fn told(body: &str, missed: &[Regret]) -> Vec<String> {
     let mut house = House::of(&with(body));
     for regret in missed {
