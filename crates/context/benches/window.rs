@@ -1,4 +1,4 @@
-//! What a position of a window costs, by the number of turns: it should not depend on it.
+//! The cost of a position of a window, by the number of turns: it should not depend on it.
 
 use std::hint::black_box;
 

@@ -19,7 +19,7 @@ const EACH: usize = 800_000;
 const LOOK: usize = 50;
 /// Between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long answers are measured before the purge.
+/// The time for which answers are measured before the purge.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Times of answers, over a bare proxy and over the gateway.

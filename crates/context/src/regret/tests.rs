@@ -81,7 +81,7 @@ fn says(text: &str) -> [Turn; 2] {
     [user, turn(Role::Assistant, Part::Text(Text::from("Yes.")))]
 }
 
-/// What is missed in `after`, which follows `before` once the first `hidden` turns are out of sight.
+/// The regrets in `after`, which follows `before` once the first `hidden` turns are out of sight.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "what is done is written in place"

@@ -76,7 +76,7 @@ impl<'a> Cycle<'a> {
         assert_eq!(&twice, compressed, "idempotent");
     }
 
-    /// What is not shown is whole steps of the full conversation, and the rest stands in order.
+    /// Checks that the hidden turns are whole steps of the full conversation, and that the rest stands in order.
     fn check_steps(&self, compressed: &ContextWindow) {
         let full = compressed.expand(&self.archive).unwrap().to_vec();
         let shown: HashSet<TurnId> = ids(compressed).into_iter().collect();

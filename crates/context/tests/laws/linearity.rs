@@ -15,7 +15,7 @@ enum Operation {
     DropAll,
 }
 
-/// What the map should hold: class, first class and number of reasons per turn, in tagging order.
+/// The expected map: class, first class and number of reasons per turn, in tagging order.
 #[derive(Default)]
 struct Model {
     turns: BTreeMap<u8, (usize, ResourceClass, ResourceClass, usize)>,

@@ -26,7 +26,7 @@ fn conversation() -> impl Strategy<Value = Vec<Turn>> {
     drafts("c", 14).prop_map(placed)
 }
 
-/// How many results are left without a call before them, by id.
+/// The number of results left without a call before them, by id.
 fn orphans(turns: &[Turn]) -> usize {
     let mut waiting: HashMap<&str, usize> = HashMap::new();
     let mut orphans = 0;

@@ -1,4 +1,4 @@
-//! What commands do to a memory.
+//! Tests of the commands on a memory.
 
 use std::collections::BTreeSet;
 
@@ -386,7 +386,7 @@ fn a_dump_that_two_agents_gave_for_different_turns_has_no_originals() {
 /// The way of a memory to its compressor.
 #[derive(Clone, Copy, Debug)]
 enum Handed {
-    /// As it was dumped.
+    /// The memory as it was dumped.
     Untouched,
     /// Changed by the program, so that the originals are out of reach.
     Changed,

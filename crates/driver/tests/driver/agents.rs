@@ -1,4 +1,4 @@
-//! What agents do with messages.
+//! Tests of agents and their messages.
 
 use crate::{Shown, check_run};
 

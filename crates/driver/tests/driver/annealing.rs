@@ -1,4 +1,4 @@
-//! What is left of the first messages when a memory has been compacted ten times.
+//! The first messages after ten compactions of a memory.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What agents do with commands.
+//! Tests of agents and their commands.
 
 use plumb::value::Value;
 

@@ -94,7 +94,7 @@ fn lines(reports: &[Report], log: Shown) -> Vec<String> {
     reports.iter().filter_map(line).collect()
 }
 
-/// Which reports are shown.
+/// The reports to show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// Outputs and what went wrong.

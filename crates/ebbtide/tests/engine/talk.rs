@@ -28,7 +28,7 @@ pub struct Talk {
     pub provider: sim::Provider,
     pub messages: Vec<Value>,
     pub stream: bool,
-    /// How often the provider finds a request too long before it answers.
+    /// The number of times the provider finds a request too long before it answers.
     pub refusals: usize,
     seconds: i64,
 }

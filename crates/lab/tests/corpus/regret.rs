@@ -1,4 +1,4 @@
-//! What the recorded agents missed after the product's own compactions.
+//! Regret of the recorded agents after the product's own compactions.
 
 use lab::regret::{Row, Way, measure};
 use tokens::{ModelCounter, Tokenizer};

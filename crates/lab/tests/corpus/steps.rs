@@ -51,7 +51,7 @@ fn transcripts(corpus: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How many results have no call before them, each call answered once.
+/// The number of results that have no call before them, each call answered once.
 fn orphans(turns: &[Turn]) -> usize {
     let mut waiting: HashMap<&str, usize> = HashMap::new();
     let mut orphans = 0;

@@ -42,16 +42,16 @@ pub struct Sent {
     pub turn: usize,
     /// When it was sent.
     pub at: Timestamp,
-    /// What the provider received.
+    /// The body that the provider received.
     pub body: Vec<u8>,
 }
 
-/// What happened over HTTP.
+/// The course of a session over HTTP.
 #[derive(Default)]
 pub struct Held {
-    /// What the provider received for each request of the client.
+    /// The bodies that the provider received, one for each request of the client.
     pub sent: Vec<Sent>,
-    /// What it counted, by turn.
+    /// The provider's counts, by turn.
     pub counts: HashMap<usize, Counts>,
     /// The summaries, by the last turn that they stand for, in the order in which they were made.
     pub summaries: HashMap<TurnId, Vec<Text>>,

@@ -35,7 +35,7 @@ pub const fn model(format: Format) -> &'static str {
     }
 }
 
-/// What every prompt of ours for a summary says.
+/// A phrase of every prompt of ours for a summary.
 const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";
 
 /// The header that numbers a request by the turn that answers it.
@@ -169,7 +169,7 @@ async fn settled(gateway: &gateway::Running, preparations: usize) {
     ended.expect("a preparation ends");
 }
 
-/// What the provider received for each request of the client.
+/// The bodies that the provider received, one for each request of the client.
 fn received(kept: &Kept, times: &[Sent]) -> Vec<Sent> {
     let log = kept.0.lock().unwrap();
     let log = std::str::from_utf8(&log).unwrap();

@@ -44,7 +44,7 @@ async fn a_whole_answer_and_a_stream_give_the_same_reply() {
     }
 }
 
-/// What a reply comes to when `fault` strikes the first request: the attempts, or the error's code.
+/// The outcome of a reply when `fault` strikes the first request: the attempts, or the error's code.
 async fn struck(fault: Fault, times: usize, stream: bool, restart: Restart) -> Result<u32, String> {
     let running = provider(Config::default()).await;
     for _ in 0..times {

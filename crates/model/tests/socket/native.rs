@@ -66,7 +66,7 @@ async fn what_a_compaction_forbids_is_taken_out() {
     assert!(made.message.is_some());
 }
 
-/// What the chain comes to when a fault strikes the first `times` requests for a summary.
+/// The outcome of the chain when a fault strikes the first `times` requests for a summary.
 async fn struck(running: &Running, fault: Fault, times: usize, by: &Client) -> Made {
     for _ in 0..times {
         running.provider().inject(When::Summary, fault.clone());

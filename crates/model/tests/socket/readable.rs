@@ -140,7 +140,7 @@ async fn what_cannot_be_asked_alongside_is_asked_apart() {
     check_apart(unknown).await;
 }
 
-/// What a chain that begins with a readable summary comes to under these faults.
+/// The outcome of a chain that begins with a readable summary, under these faults.
 async fn struck(faults: &[Fault]) -> (Made, Order) {
     let running = provider(Config::default()).await;
     for fault in faults {

@@ -1,4 +1,4 @@
-//! What is read from the cache and what is written, over requests.
+//! Reads and writes of the cache, over requests.
 
 use crate::client::{Client, assistant, result, says, tool, user};
 use proptest::prelude::*;

@@ -37,7 +37,7 @@ impl Talk {
             .push(says("assistant", answer["content"].clone()));
     }
 
-    /// What is reported when mismatching thinking is dropped.
+    /// The report when mismatching thinking is dropped.
     #[track_caller]
     fn dropped(&mut self, messages: &[Value]) -> Value {
         let answer = self.client.answered(body(messages, "drop_block"));

@@ -1,4 +1,4 @@
-//! Which messages are the same message.
+//! Messages that count as the same, and messages that do not.
 
 use crate::api::canonical::hash_of_block;
 use crate::api::{Dialect, Message, Request};
