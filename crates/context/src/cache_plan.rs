@@ -2,8 +2,8 @@
 //!
 //! A provider reads a request's prefix from its cache up to a breakpoint that an earlier request
 //! wrote. The rules differ; [`anthropic`] and [`openai`] each turn a light description of a request
-//! into a [`CachePlan`]: which blocks get a breakpoint, and why. What the client set stays where it
-//! is. [`price`] says what editing a cached prefix costs.
+//! into a [`CachePlan`]: which blocks get a breakpoint, and why. The client's own breakpoints stay
+//! where they are. [`price`] says what editing a cached prefix costs.
 
 pub mod anthropic;
 pub mod openai;

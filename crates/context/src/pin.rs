@@ -426,7 +426,7 @@ impl Pins {
             Directive::Pin(text) => match self.add(text, Origin::User, at, counter)? {
                 Pinned::Added(id) => Ok(id),
                 Pinned::Already(id) => {
-                    // What the agent pinned for itself is a person's word from now on.
+                    // The agent's own pin becomes the user's from now on.
                     let mut pins = self.pins.iter_mut();
                     if let Some(pin) = pins.find(|pin| pin.id == id && pin.origin == Origin::Agent)
                     {

@@ -11,8 +11,8 @@
 //! | [`Reopened`](Kind::Reopened) | a closed task is open again |
 //!
 //! Each counts only if the model could not see it any more: its newest place lies before the turns that are shown,
-//! or, after the client's own compaction, in the conversation before. What is in sight and done again is a habit, and
-//! no regret.
+//! or, after the client's own compaction, in the conversation before. Repeating a thing that is in sight is a habit,
+//! and no regret.
 //!
 //! A [`Trail`] keeps fingerprints of what was done, each with the place of its turn, and no words. Turns are looked
 //! at once, when they are new.

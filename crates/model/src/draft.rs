@@ -91,7 +91,7 @@ pub(crate) async fn draft(
             Ok(first)
         }
         Err(error) if first.summary.is_empty() => Err(error),
-        // What the model wrote the first time is better than nothing.
+        // The model's first text is better than nothing.
         Err(error) => {
             tracing::debug!(%error, "a summary could not be asked for again");
             Ok(first)

@@ -178,7 +178,7 @@ impl Endpoint {
     pub(crate) fn request_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // What comes is read as it is; nothing here undoes a compression.
+        // Nothing here decompresses an answer.
         headers.insert("accept-encoding", HeaderValue::from_static("identity"));
         let agent = concat!("ebbtide/", env!("CARGO_PKG_VERSION"));
         headers

@@ -26,8 +26,8 @@ pub struct Order {
     pub budget: Tokens,
     /// The room for the user's own words, which stand in front of the summary.
     pub words: Tokens,
-    /// The room for what the client itself put into the conversation. What it cannot hold counts as the user's
-    /// words.
+    /// The room for what the client itself put into the conversation. Matter that does not fit counts as the
+    /// user's words.
     pub standing: Tokens,
     /// The operator's own instructions for the summariser.
     pub instructions: Option<Text>,

@@ -196,7 +196,7 @@ fn add_state(summary: &mut Summary, order: &Order) {
     let written = summary.render();
     for field in [Field::Tasks, Field::Done, Field::Errors] {
         for entry in state.entries(field) {
-            // What the model wrote in the same words stands there already.
+            // An entry that the model wrote in the same words stands there already.
             if !written.contains(entry.as_str()) {
                 summary.push(field, entry);
             }

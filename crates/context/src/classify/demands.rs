@@ -11,12 +11,12 @@ use crate::units::Tokens;
 /// text is required. System text is preserved: the operator's words must survive as they are. The
 /// model's decisions are required, everything else it says is droppable, and so is what tools return.
 ///
-/// The budget is a share of the window, by default 5 %. What is strong may use more of it than what
-/// is weak, so that early small talk cannot crowd out a late constraint: constraints may use all of
-/// it, decisions and preferences what lies below four fifths, other short directives what lies below
-/// one half. Within one strength the earlier turn wins. That way a class depends on nothing that
-/// comes later, and the newest turns, which the budget may have no room for, are the ones that
-/// stay in view verbatim as the recent part anyway.
+/// The budget is a share of the window, by default 5 %. Strong demands may use more of it than weak
+/// ones, so that early small talk cannot crowd out a late constraint: constraints may use all of it,
+/// decisions and preferences what lies below four fifths, other short directives what lies below one
+/// half. Within one strength the earlier turn wins. That way a class depends on nothing that comes
+/// later, and the newest turns, which the budget may have no room for, are the ones that stay in
+/// view verbatim as the recent part anyway.
 ///
 /// A turn is a demand only where what the user typed makes up most of it, and where the turn
 /// is short: at most a fifth of the budget for constraints, decisions and preferences, at most a

@@ -1,8 +1,8 @@
 //! Extractive compaction: the summary template filled from the turns themselves, to a token budget.
 //!
-//! No model is asked. What was done is read off the steps (calls with their results), everything else is
-//! quoted: whole sentences, whole lines, and marked excerpts of lines that are too long. So the summary can
-//! leave things out but can not get them wrong.
+//! No model is asked. The steps (calls with their results) show what was done; everything else is quoted:
+//! whole sentences, whole lines, and marked excerpts of lines that are too long. So the summary can leave
+//! things out but can not get them wrong.
 //!
 //! 1. The user's own words come first, verbatim ([`crate::user_words`]).
 //! 2. A fifth of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
@@ -12,8 +12,8 @@
 //! 4. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation, behind the
 //!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
 //!    the identifiers that it holds: a census tells where, how often, how lately and by whom each is written,
-//!    and a logistic function of these the chance that it is needed again. What the tail or the user's words
-//!    show anyway counts as nothing.
+//!    and a logistic function of these the chance that it is needed again. Identifiers that the tail or the
+//!    user's words show anyway count as nothing.
 //! 5. Likely identifiers that found no quotation stand under "Identifiers" as names, by file and command.
 //!
 //! The classes of the turns say what is quoted: preserved turns are the user's words, required ones weigh more
@@ -71,7 +71,7 @@ const FOCUS: usize = 32_000;
 pub struct Room {
     /// The most tokens of the user's words.
     pub words: Tokens,
-    /// The most tokens of the client's standing matter. What it cannot hold counts as the user's words.
+    /// The most tokens of the client's standing matter. Matter that does not fit counts as the user's words.
     pub standing: Tokens,
     /// The most tokens of the rest.
     pub summary: Tokens,

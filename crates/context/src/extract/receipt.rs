@@ -1,12 +1,12 @@
 //! The receipt of a swap: what the model can no longer see, typed and ranked.
 //!
 //! The same analysis that fills a summary finds the candidates: the user's sentences, decisions, tasks, failed
-//! attempts, actions, and quotations around identifiers. What the summary, the texts in front of it or the
-//! turns behind it say stays out. The rest is ranked by budgeted coverage, as the quotations of a summary are:
-//! an entry is worth what its kind is worth and the chances that its identifiers are needed again, each counted
-//! for the first entry that names it. Entries fade with age: a summary names the likeliest identifiers, and of
-//! what it leaves out, the newer is needed more often than its chance says. Identifiers of one place share an
-//! entry.
+//! attempts, actions, and quotations around identifiers. Candidates that the summary, the texts in front of it
+//! or the turns behind it say stay out. The rest is ranked by budgeted coverage, as the quotations of a summary
+//! are: an entry is worth what its kind is worth and the chances that its identifiers are needed again, each
+//! counted for the first entry that names it. Entries fade with age: a summary names the likeliest identifiers,
+//! and of what it leaves out, the newer is needed more often than its chance says. Identifiers of one place
+//! share an entry.
 
 mod candidates;
 mod groups;

@@ -99,7 +99,7 @@ impl Market {
                 })
             })
             .collect();
-        // What a scene tells is a member like an identifier, behind those of the census.
+        // The content of a scene is a member like an identifier, behind those of the census.
         for scene in story {
             let entry = value.len();
             value.push(scene.value);

@@ -97,7 +97,7 @@ pub(super) fn scenes(
             });
         }
     }
-    // What was said several times is told once, where it was said last.
+    // A repeated text is told once, at its last place.
     let mut seen = HashSet::new();
     out.reverse();
     out.retain(|Scene { span, .. }| {

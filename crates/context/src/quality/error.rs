@@ -67,8 +67,8 @@ const ASKED: usize = 64;
 
 /// The share of what matters in `source` that `summary` does not name, `0..=1`.
 ///
-/// What matters are the 64 most frequent identifiers and the 64 most frequent content words of the
-/// source. Each weighs the square root of its count, so that what is said a hundred times does not hide
+/// Counted are the 64 most frequent identifiers and the 64 most frequent content words of the source.
+/// Each weighs the square root of its count, so that what is said a hundred times does not hide
 /// everything else, and
 ///
 /// `error = 1 − ½ · (weight of named identifiers ÷ of all) − ½ · (weight of named words ÷ of all)`;

@@ -147,7 +147,7 @@ impl Selection<'_> {
             if self.keep(*index, &mut budget) == Taken::No {
                 refused += 1;
             }
-            // What comes after so many that did not fit will not fit either.
+            // After so many lines that did not fit, later ones will not fit either.
             if refused > 20 {
                 break;
             }

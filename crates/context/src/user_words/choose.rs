@@ -34,7 +34,7 @@ struct Divided<'m> {
     units: Vec<Unit>,
 }
 
-/// The words of `messages` within `room`. What was `missing` of them before is still told.
+/// The words of `messages` within `room`. Words that were `missing` before are still told.
 pub(super) fn within(
     messages: &[Message],
     missing: &[LeftOut],
@@ -94,7 +94,7 @@ fn ranked(divided: &[Divided<'_>]) -> Vec<Ranked> {
         let age = (count - number - 1) as f64 / count.max(1) as f64;
         for (at, unit) in it.units.iter().enumerate() {
             let text = it.text.get(unit.range.clone()).unwrap_or_default();
-            // What was said before, word for word, stands there already.
+            // The same words stand there already.
             if !said.insert(text) {
                 continue;
             }

@@ -125,7 +125,7 @@ fn pasted(message: &Message, size: usize) -> Vec<bool> {
             }
             to += 1;
         }
-        // What a person adds below a paste may be short: "What is slow?"
+        // A person's own line below a paste may be short: "What is slow?"
         while last > from
             && message
                 .lines

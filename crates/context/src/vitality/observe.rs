@@ -12,9 +12,9 @@ use super::pulse::{Phase, Pulse};
 
 /// One pulse for every assistant turn, with the results of its calls as the answer.
 ///
-/// What was done are the calls, or where there are none, the text. Pressure is what all turns up to
-/// there make in a window of `window` tokens. A turn without a time gets one a second after the turn
-/// before it. An answer is a failure where every result of the step is one.
+/// The action is the step's calls or, without calls, its text. Pressure is the share of a window of
+/// `window` tokens that all turns up to there take. A turn without a time gets one a second after
+/// the turn before it. An answer is a failure where every result of the step is one.
 #[must_use]
 pub fn pulses(agent: &str, turns: &[Turn], window: Tokens) -> Vec<Pulse> {
     let mut used = Tokens::ZERO;

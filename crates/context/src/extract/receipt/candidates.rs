@@ -72,7 +72,7 @@ pub(super) fn candidates(
     out
 }
 
-/// The user's sentences, newest first. What a client says beside them is not among them.
+/// The user's sentences, newest first. Texts that a client puts beside them are not among them.
 fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
     let elsewhere = &Standing::of(known.old, Tokens::new(u64::MAX))
         .apart()
