@@ -99,7 +99,7 @@ impl Conversation {
         };
         let mut bill = Bill::of(flight, reply, &client, &mut self.flights.alone);
         if !self.terms.is_on() {
-            // What was sent is what the client would have sent without the gateway.
+            // The gateway changed nothing, so the client would have paid the same without it.
             bill.cost_without = bill.cost;
         }
         self.tell_outside(Notice::Billed(bill));

@@ -145,7 +145,7 @@ impl Stored {
         let (standing, path) = (self.wanted.mark, &self.wanted.path);
         let strategy = self.record.strategy.as_deref();
         let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
-        // What was taken back does not come back by itself.
+        // A summary that the user took back does not come back by itself.
         let undone = stored.and_then(|stored| stored.undone);
         for &node in self.behind.iter().rev() {
             let mut marks = store.marks_at(node)?.into_iter().rev();
@@ -277,7 +277,7 @@ impl Conversation {
         live
     }
 
-    /// The provider accepted this view before. What it counted stands beside the stored strategy.
+    /// The provider accepted this view before. Its count stands beside the stored strategy.
     fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>) {
         self.note_overhead(incoming);
         let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());

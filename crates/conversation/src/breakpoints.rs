@@ -220,7 +220,7 @@ impl Conversation {
             if laid.blocks.len() > before {
                 laid.carries(Breakpoint::Message(message));
             }
-            // What was put into a message is its last block, and the breakpoint falls on that.
+            // A text that was put into a message is its last block, and the breakpoint falls on it.
             let followed = |(at, change): &&(usize, Change)| {
                 *at == message && matches!(change, Change::Followed(_))
             };

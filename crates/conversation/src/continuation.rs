@@ -1,9 +1,9 @@
 //! Goes on with a conversation that its client compacted by itself.
 //!
-//! What follows shares no turn with what was before, so by its turns it is new. It is told by the answer
-//! to the client's compaction, which it holds: the provider's own block, or all words of the summary in
-//! their order, in a text of the client. Answers are remembered per tenant, as hashes; those of other
-//! tenants are never looked at, nor is what a tool returned.
+//! The new conversation shares no turn with the old one, so by its turns it is new. It is recognized by
+//! the answer to the client's compaction, which it holds: the provider's own block, or all words of the
+//! summary in their order, in a text of the client. Answers are remembered per tenant, as hashes; those
+//! of other tenants are never looked at, nor is what a tool returned.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

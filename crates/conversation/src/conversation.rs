@@ -298,7 +298,7 @@ impl Conversation {
 
     fn unpin(&mut self, id: &str, now: Timestamp) {
         let removed = PinId::parse(id).and_then(|id| self.pins.refuse(id));
-        // What a strategy pinned itself, it may let go.
+        // A strategy may release its own pins without a note.
         if removed.is_some_and(|pin| pin.origin != Origin::Strategy) {
             let why = "the strategy accepts no more pins".to_owned();
             self.journal.note(now, Happened::PinRefused(why));

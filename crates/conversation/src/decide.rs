@@ -120,7 +120,7 @@ impl Conversation {
         let Ready { sending, batch } = ready;
         let mut effects = Vec::new();
         if flight.swapped && !batch.is_empty() {
-            // What is stored now stands on what this request brings.
+            // The swap's batch refers to turns that this request brings, so both are stored together.
             let mut first = flight.take_pending().unwrap_or_default();
             first.add(batch);
             effects.push(Effect::Store(first));

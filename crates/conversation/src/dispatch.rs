@@ -94,7 +94,7 @@ impl Conversation {
                 written.map(batch).map(Effect::Store).collect()
             }
         };
-        // What came up on the way comes first: a swap is told before the request that shows it.
+        // Effects that came up on the way go first: a swap is told before the request that shows it.
         if !self.outbox.is_empty() {
             let mut all = std::mem::take(&mut self.outbox);
             all.append(&mut effects);

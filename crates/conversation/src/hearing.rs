@@ -47,7 +47,7 @@ impl Hearing {
         Self(As::Body(Vec::new(), length))
     }
 
-    /// Returns `true` once the answer was too long. What was heard of it is forgotten.
+    /// Returns `true` once the answer was too long. The part already heard is forgotten.
     #[must_use]
     pub const fn gave_up(&self) -> bool {
         matches!(self.0, As::GivenUp)

@@ -104,7 +104,7 @@ impl Conversation {
         if common == self.len() {
             let first_new = incoming.request.message(common);
             let first_new = first_new.map(|message| message.role());
-            // What goes on before the answer is there is a question on the side.
+            // A request that goes on before the answer is there is a question on the side.
             let is_aside = is_flying && first_new.is_some_and(|role| role != Role::Assistant);
             return if is_aside {
                 Relation::Apart
@@ -358,7 +358,7 @@ impl Conversation {
             let tokens = self.resized(index, turn, &counter);
             self.push(turn, tokens);
         }
-        // What was not obeyed was told when it was said.
+        // The agent was told of refused lines when they were said.
         self.flights.pin_refused = false;
     }
 

@@ -259,7 +259,7 @@ impl Journal {
             _ => 1,
         };
         let mut newest = self.entries.iter().rev().take(looked_at);
-        // What differs in sizes alone is the same.
+        // Refusals that differ only in sizes count as the same.
         let is_same = |noted: &Happened| match (noted, &happened) {
             (Happened::StrategyPinRefused(one, _), Happened::StrategyPinRefused(other, _)) => {
                 one == other

@@ -92,7 +92,7 @@ pub fn lost(turns: &[Turn], cut: usize, front: &str) -> Receipt {
 }
 
 /// The decisions and requests of people that a summary of `old` with this text does not say: a line each, with a handle
-/// in front. What tools returned is not quoted, because a note may stand in the operator's role.
+/// in front. Results of tools are not quoted, because a note may stand in the operator's role.
 #[must_use]
 pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {
     let is_told = |kind| matches!(kind, Kind::Constraint | Kind::Decision | Kind::OpenTask);
@@ -104,7 +104,7 @@ pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {
         .collect()
 }
 
-/// The places of a conversation that say most of a query. What our own tools returned is left out.
+/// The places of a conversation that say most of a query. Results of our own tools are left out.
 #[must_use]
 pub fn recall(turns: &[Turn], query: &str, most: usize) -> Vec<Hit> {
     recall::recall(turns, query, most, &is_ours)

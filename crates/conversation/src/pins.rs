@@ -68,7 +68,7 @@ impl PinBook {
         self.place();
     }
 
-    /// Obeys the lines of a turn that its user typed. What is refused is not pinned, and told.
+    /// Obeys the lines of a turn that its user typed. Refused texts are not pinned; the errors are returned.
     pub(crate) fn take(
         &mut self,
         index: usize,

@@ -89,7 +89,7 @@ impl Rescue {
     /// Keeps the strategy's decision; the request goes out later.
     fn note(&mut self, ready: Ready, prepare: Option<Preparation>) {
         self.did.extend(ready.sending.did);
-        // What it added is said, and kept whether or not the request is sent again.
+        // Its additions are stored whether or not the request is sent again.
         self.batch.add(ready.batch);
         self.prepare = prepare.or(self.prepare);
     }
@@ -133,7 +133,7 @@ impl Conversation {
         now: Timestamp,
     ) -> Option<Effect> {
         let stated = overflow.most.map(|most| {
-            // What the answer may take is no room for the request.
+            // The provider's limit includes the answer, so the request has only the rest.
             let room = most.saturating_sub(overflow.output);
             room.max(most.scaled(0.25)).max(LEAST)
         });
@@ -332,7 +332,7 @@ impl Conversation {
     }
 
     /// Shortens the tool results behind the model's last answer, which no provider accepted yet, to what
-    /// there is room for. What was shortened to that already stays.
+    /// there is room for. Results that were shortened to that size already stay.
     fn shorten_results(
         &mut self,
         incoming: &Incoming<'_>,

@@ -382,8 +382,8 @@ impl Hosted {
         Ok(())
     }
 
-    /// Tells the program of a pin. What it says of pins is done at once; all else is owed, since the path may
-    /// be on its way and there may be no request to send.
+    /// Tells the program of a pin. Its commands about pins are carried out at once; all others are owed,
+    /// since the path may be on its way and there may be no request to send.
     fn consider_pin(
         &mut self,
         wish: &Wish<'_>,
@@ -447,7 +447,7 @@ impl Hosted {
         let answer = match outcome {
             Ok(()) => command.acknowledge(answer).ok(),
             Err(refusal) => {
-                // What a pause was for may never come.
+                // The event that the pause waited for may never come.
                 self.paused = false;
                 refused(name, &refusal)
             }

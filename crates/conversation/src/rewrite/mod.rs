@@ -9,8 +9,8 @@
 //!   no byte before the newest message changes other than what the client itself changed.
 //! - A readable summary is one user message: pins in full, then the summary. It stands behind the operator's
 //!   messages of OpenAI lists, which stay although the view begins behind them.
-//! - The provider's own summary stands first, byte for byte, alone. What may not stand beside it is taken
-//!   out: `task_budget.remaining`, and the client's wish that the provider compact by itself.
+//! - The provider's own summary stands first, byte for byte, alone. Fields that may not stand beside it
+//!   are taken out: `task_budget.remaining`, and the client's wish that the provider compact by itself.
 //! - A list never begins with the model's words: where nothing stands in front, a short user message does.
 //! - Anthropic's cache breakpoints: the client's stay where they are; where a slot of the four is free, the
 //!   summary gets one, of the lifetime that is legal at its place. Where the client's own number of
@@ -21,9 +21,9 @@
 //! - A view that the provider would refuse (between a call and its result, at a system message on Anthropic,
 //!   nothing kept, two blocks) is an error, and the caller sends the client's own bytes.
 //!
-//! What is added comes from [`note`], [`restate`] and [`shrink_new`]; what is not sent on is recognised by
-//! [`refuse_thread`] and [`own_compaction`], and answered by [`answer`], [`answer_sealed`] and
-//! [`answer_closed`]. What a client sends back in a sealed form is opened by [`unseal`].
+//! [`note`], [`restate`] and [`shrink_new`] make additions. [`refuse_thread`] and [`own_compaction`]
+//! recognize requests that are not sent on, and [`answer`], [`answer_sealed`] and [`answer_closed`] answer
+//! them. [`unseal`] opens summaries that a client sends back sealed.
 
 mod compaction;
 mod cut;

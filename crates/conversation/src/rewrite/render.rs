@@ -182,7 +182,7 @@ impl<'r> List<'r> {
                         self.pieces.push(Piece::Written(loads.results.into()));
                     }
                 }
-                // What is cleared with the user's next words says nothing any more.
+                // The provider has cleared this message with the user's next words.
                 Matter::System if message.raw().contains("\"clear_at\"") => {}
                 Matter::System => self.pieces.push(Piece::Kept(index..index + 1)),
             }

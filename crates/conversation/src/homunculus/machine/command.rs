@@ -155,7 +155,7 @@ impl Machine {
     ) {
         match self.state {
             State::Preparing(old) => {
-                // What takes its place is there at once.
+                // The new summary is there at once.
                 let elapsed = now.duration_since(old.point.since);
                 self.pace.writing.exceeds(elapsed);
                 actions.push(Action::Abandon(old.job));

@@ -383,7 +383,7 @@ impl<S: Strategy> Homunculus<S> {
                     now,
                 };
                 if command == Command::Swap {
-                    // Who orders it no longer wants what was taken back.
+                    // An order to swap withdraws an undo, which would refuse it (`wanted_whole`).
                     self.machine.undone = None;
                 }
                 // What became of it is among the actions.

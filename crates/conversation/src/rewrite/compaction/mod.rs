@@ -89,8 +89,8 @@ const fn sealed(client: &'static str, covers: usize, wants: Wants) -> ClientComp
     }
 }
 
-/// By the last text of the newest message, where it is the user's. What a client puts behind it on its own
-/// does not count.
+/// By the last text of the newest message, where it is the user's. Texts that a client puts behind it on
+/// its own do not count.
 fn by_prompt(request: &Request<'_>, read: Option<&[Part]>) -> Option<ClientCompaction> {
     let newest = request.message(request.len().checked_sub(1)?)?;
     if newest.role() != Role::User {

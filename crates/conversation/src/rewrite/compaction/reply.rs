@@ -11,8 +11,8 @@ use crate::words::Did;
 /// ([`ClientCompaction::covers`]): it will throw them away. Streamed where the request asks for that.
 /// `None` where the client wants no text.
 ///
-/// Its `usage` is zero everywhere: for this request no model was asked. What the preparation cost was
-/// counted when it was made.
+/// Its `usage` is zero everywhere: for this request no model was asked. The cost of the preparation
+/// was counted when it was made.
 #[must_use]
 pub fn answer(
     request: &Request<'_>,
