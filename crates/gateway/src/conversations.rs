@@ -2,7 +2,7 @@
 //!
 //! A request is brought to its conversation (the crate's `directory`), which is asked until it lets the request
 //! go (`request`), the summaries that it orders are made in the background (`jobs`), and the answer is
-//! brought to it (`ticket`). What it gives to the store goes through one queue (`writer`).
+//! brought to it (`ticket`). Everything for the store goes through one queue (`writer`).
 
 use std::fmt;
 use std::sync::Arc;

@@ -160,7 +160,7 @@ impl Engine for Sqlite {
             Err(error) => Some(Err(error)),
             Ok(transaction) => Some(self.within(transaction, tenant, work)),
         };
-        // What is committed is: an impatient connection only lets the next write fail earlier.
+        // A commit stands: an impatient connection only lets the next write fail earlier.
         match set_patience(&mut connection, true) {
             Err(error) if written.is_none() => Some(Err(error)),
             Ok(()) | Err(_) => written,

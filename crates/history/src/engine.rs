@@ -113,8 +113,8 @@ impl<T: MarkStore + ConversationStore + PinStore + EditionStore + AccountStore> 
 /// remaining head leads to, and their marks, editions and kept messages. A turn must therefore be
 /// appended in the same transaction that saves its conversation, or a purge between the two removes it.
 /// Chunk summaries are a cache outside the tree: a tenant loses all of them when it loses a turn or its
-/// last conversation. What was spent before the day of `before` leaves the account, all of it without `before`, and
-/// none if one conversation is selected.
+/// last conversation. The costs before the day of `before` leave the account; all costs without `before`, and none
+/// if one conversation is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// The tenant, or `None` for all.

@@ -1,8 +1,8 @@
 //! Compaction as a protocol: the dialects in which clients ask for it and bring it back.
 //!
 //! A sealed summary that a client brings is opened before anything else is done with its request, so the rest of
-//! the gateway and the provider see readable text. What the provider does not know of compaction is taken out of
-//! the request, and the gateway does it instead.
+//! the gateway and the provider see readable text. Parts about compaction that the provider does not know are
+//! taken out of the request, and the gateway does the work instead.
 
 use std::sync::Arc;
 

@@ -402,7 +402,7 @@ impl Shared {
     fn remember(&self, kept: &Result<(), HistoryError>) {
         let fault = match kept {
             Ok(()) => None,
-            // What was given does not fit to what is there; the store is well.
+            // The batch does not fit the stored turns; the store itself is well.
             Err(HistoryError::UnknownNode(_) | HistoryError::NotItsChild { .. }) => return,
             Err(fault) => Some(fault),
         };

@@ -529,7 +529,7 @@ impl Inner {
         let kept = self.writer.write_or_take_back(found.tenant, work).await;
         let is_unkept = matches!(&kept, Err(failure) if !matches!(failure, StoreFailure::Late));
         if let (true, Some(shared)) = (is_unkept, &found.shared) {
-            // What is not kept is not promised.
+            // A pin that is not stored must not be shown as set.
             shared.lock().on(Input::Unpin(pin.id), now);
         }
         kept?;

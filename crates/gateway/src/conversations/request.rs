@@ -149,7 +149,7 @@ impl Inner {
         let mut passage = Passage::new(Arc::clone(self), shared, flight, (arrival, naming));
         let newest = passage.flight.newest().map(Turn::parts);
         let own = own_compaction(&passage.arrival.target, request, newest);
-        // What the provider does from some size on is a request like any other.
+        // A request with a compaction from some size on is a request like any other.
         if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
             return self.client_compacts(&incoming, passage, &own).await;
         }
@@ -174,7 +174,7 @@ impl Inner {
         let (shared, now) = (Arc::clone(&passage.shared), incoming.now);
         let at_hand = shared.lock().at_hand(own);
         let answered = match at_hand {
-            // What was said since is summarised for the answer, which may take milliseconds.
+            // The answer summarizes the newer turns, which may take milliseconds.
             Some(at_hand) => {
                 let at_hand = self.with_originals(at_hand, incoming, own).await;
                 let (bytes, seals) = (incoming.request.body().len(), self.seals(incoming.tenant));

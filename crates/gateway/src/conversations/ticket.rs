@@ -239,8 +239,8 @@ impl Ticket {
         }
     }
 
-    /// The answer has come whole. What was said is stored when this returns, unless the store takes too
-    /// long: that goes on then, and the client does not wait for it.
+    /// The answer has come whole. Its turns are stored when this returns, unless the store takes too
+    /// long: then the write goes on, and the client does not wait for it.
     pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
         let passage = self.passage.take()?;
         let (reply, proof) = self.hearing.end(passage.flight.dialect());

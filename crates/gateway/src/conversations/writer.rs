@@ -24,7 +24,7 @@ const WAITING: usize = 4_096;
 /// once it has counted tokens; more would only wait for each other.
 const READS: usize = 2;
 
-/// The way to the store. What is given to it is written in order.
+/// The way to the store. Writes happen in the order in which they are given.
 #[derive(Clone)]
 pub(super) struct Writer {
     engine: Arc<dyn Engine>,

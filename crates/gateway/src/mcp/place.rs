@@ -36,7 +36,7 @@ pub(super) async fn conversation(
         return Ok(*one);
     }
     let known = reports.list(viewer).await?.conversations;
-    // What a client compacted itself goes on as another conversation; its agent names the old one.
+    // A conversation that its client compacted goes on as another one, and the agent still names the old one.
     if let Some(name) = made.conversation {
         return named(name, &known);
     }

@@ -93,7 +93,7 @@ impl Upstream {
             .any(|base| base.scheme == Scheme::HTTPS);
         let outgoing = Outgoing::new(CONNECTING, IDLE);
         if tls {
-            // What is missing shows at the start, not with the first request.
+            // Read now, so that missing certificates show at the start and not with the first request.
             outgoing.read_roots().map_err(io::Error::other)?;
         }
         Ok(Self {

@@ -41,7 +41,7 @@ impl ClientSummary {
         };
         let known = answers_of(store, of)?;
         let own = Self::in_front(store, (&record, &known), path, keyed)?;
-        // What was said there after this conversation began is not summarised.
+        // The summary does not cover turns that were said there after this conversation began.
         Ok(own.map(|mut own| {
             own.path
                 .retain(|turn| turn.at().is_none_or(|at| at <= began));
@@ -59,7 +59,7 @@ impl ClientSummary {
         let Some(record) = store.conversation(id)?.filter(|_| !known.is_empty()) else {
             return Ok(None);
         };
-        // What began before its last request branched off; what another agent said is a subagent's.
+        // A conversation that began before its last request is a branch; one of another agent is a subagent's.
         let goes_on = |next: &Conversation| {
             next.parent == Some(id)
                 && next.began >= record.seen

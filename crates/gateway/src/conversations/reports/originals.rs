@@ -22,8 +22,8 @@ impl Inner {
     ) -> Result<Lost, ReportError> {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
-        // What the client compacted itself goes on elsewhere. Where it goes on here all the same, that summary is
-        // not what its model sees.
+        // A conversation that its client compacted goes on elsewhere. Where it goes on here all the same, its
+        // model does not see that summary.
         if let (None, Some(own)) = (mark, self.receipts.of(id, Some(past.path.len()))) {
             return Ok(own);
         }

@@ -20,7 +20,7 @@ impl Inner {
             return Err(ReportError::UnderWay);
         }
         self.receipts.forget(id);
-        // What was given to the store before must not be written after.
+        // Earlier writes must not land after the removal.
         self.writer.flush().await;
         let what = Purge {
             tenant: Some(tenant),
