@@ -152,7 +152,7 @@ impl Driver {
         Network::new(self, &Plan::new(self.graph(process)?)?, None)
     }
 
-    /// A network of a process that stands for a tool. What is the same for all calls is made once.
+    /// A network of a process that stands for a tool. The parts that all calls share are made once.
     ///
     /// # Errors
     /// The same as for [`Driver::network`].

@@ -27,8 +27,9 @@
 //! behind it the telemetry.
 //!
 //! A command on `ctrl_in` is carried out between two messages, before any that waits, and acknowledged on
-//! `ctrl_out` before the next command is looked at. What an answer leads to elsewhere in the network (such
-//! as a homunculus that says `pause`) comes before the agent's next message. A paused agent takes none.
+//! `ctrl_out` before the next command is looked at. The effects of an answer elsewhere in the network
+//! (such as a homunculus that says `pause`) come before the agent's next message. A paused agent takes
+//! none.
 //!
 //! # What it does not do
 //!

@@ -197,8 +197,8 @@ impl Memory {
     }
 
     /// Replaces everything up to a memory's mark by the memory. A mark that cannot have been given (a model
-    /// wrote it) is taken for the one that was given last. What is pinned stays pinned, whether the memory has
-    /// it or not: only [`Memory::unpin`] lets go of it.
+    /// wrote it) is taken for the one that was given last. Pins stay, whether the memory has them or not: only
+    /// [`Memory::unpin`] removes them.
     ///
     /// # Errors
     /// If a turn of it cannot be read or a text not be pinned, as a phrase. Then nothing is changed.

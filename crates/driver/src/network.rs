@@ -293,7 +293,7 @@ impl Network {
         (waiting, self.machine.in_flight().count())
     }
 
-    /// Calls off all that is worked on. What agents and tools were asked stays without an answer.
+    /// Calls off all that is worked on. Open questions to agents and tools stay unanswered.
     pub fn abandon(&mut self) {
         self.work.clear();
         self.busy = 0;
@@ -396,8 +396,8 @@ impl Network {
         }
     }
 
-    /// Lets an agent or a tool say what it has to say, then take a command, then a message. What it says may
-    /// lead to commands, which come before its next message. Whether anything moved.
+    /// Lets an agent or a tool say what it has to say, then take a command, then a message. Its messages may
+    /// lead to commands, which come before its next message. Returns true if anything moved.
     fn advance(&mut self, node: NodeId) -> bool {
         let said = self.say(node);
         let Some(instance) = self.instances.get_mut(&node) else {
@@ -479,7 +479,7 @@ impl Network {
                 Some(Act::Finish(effect)) => (self.machine.finished(effect), true),
             };
             said |= told.is_ok() || finished;
-            // What is refused otherwise was called off, or the network has stopped.
+            // Other refusals are of questions that were called off, or come after the network has stopped.
             if let Ok(step) = told {
                 self.absorb(step);
             }

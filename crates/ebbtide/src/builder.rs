@@ -122,7 +122,7 @@ impl Builder {
     }
 
     /// Conversations kept in memory, and the time after which an idle one leaves it. Default: 10,000 and
-    /// ten minutes. What left memory comes back from the store.
+    /// ten minutes. A conversation that left memory comes back from the store.
     pub const fn room(mut self, most: usize, idle: SignedDuration) -> Self {
         self.room = Room { most, idle };
         self

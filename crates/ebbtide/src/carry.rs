@@ -115,7 +115,7 @@ impl Engine {
     ) -> Decided {
         let newest = passage.flight.newest().map(Turn::parts);
         let own = own_compaction("", incoming.request, newest);
-        // What the provider does from some size on is a request like any other.
+        // A request with a compaction from some size on is a request like any other.
         let own = own.filter(|own| rescue.is_none() && !matches!(own.wants, Wants::Later(_)));
         loop {
             let flight = &mut passage.flight;

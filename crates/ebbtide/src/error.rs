@@ -122,7 +122,7 @@ impl Coded for EngineError {
     }
 
     fn hint(&self) -> Option<String> {
-        // What failed says best what to do.
+        // The failed part knows best what to do.
         let own = match self {
             Self::Strategy(StrategyError::Unsound { diagnostics, .. }) => {
                 diagnostics.first().and_then(|first| first.hint.clone())

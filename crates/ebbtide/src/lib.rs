@@ -73,8 +73,8 @@
 //! # Summaries by your own model
 //!
 //! With [`Summaries::ByCaller`], [`Engine::observe`] returns [`Work`]. Its [prompt](Work::prompt) asks for a
-//! text by a template; the engine checks the text and completes it from the originals. What fails is replaced
-//! by a summary without a model, so that no conversation runs into its limit.
+//! text by a template; the engine checks the text and completes it from the originals. A failed text is
+//! replaced by a summary without a model, so that no conversation runs into its limit.
 //!
 //! ```
 //! # use ebbtide::{Engine, Next, Summaries, Timestamp, Tokens};

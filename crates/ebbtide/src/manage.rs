@@ -64,7 +64,7 @@ impl Engine {
             store.set_pin(of, &written).map(drop)
         });
         if let (Err(_), Some(shared)) = (&kept, live) {
-            // What is not kept is not promised.
+            // A pin that is not stored must not be shown as set.
             shared.lock().on(Input::Unpin(pin.id), now);
         }
         kept?;

@@ -70,7 +70,7 @@ impl PrefixCache {
     /// Sends a request: reads the longest live prefix it finds and writes the rest up to the last
     /// breakpoint.
     pub fn send(&mut self, request: &Request, now: Timestamp) -> Charge {
-        // What a change has cut off is another prefix now and is not met again.
+        // An entry that a change has cut off is another prefix now and is not met again.
         self.held
             .retain(|held| held.end.tokens <= request.same && held.until > now);
         let found = self

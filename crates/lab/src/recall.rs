@@ -1,7 +1,7 @@
 //! Needed-later recall: how much of what the agent goes on to use is still there after a compaction.
 //!
-//! A session is cut where a compaction falls. What stands before the tail is compacted. An identifier
-//! is *needed later* if
+//! A session is cut where a compaction falls. The part before the tail is compacted. An identifier is
+//! *needed later* if
 //!
 //! - the assistant writes it, in text or in the arguments of a tool call, in the next 40 messages
 //!   after the cut (reasoning does not count: it is not shown to anybody and is not an act),

@@ -4,8 +4,8 @@
 //! Sessions are cut where the product compacted them, and at every 30,000 tokens. *Needed* are identifiers, by the
 //! rules of [`crate::recall`], and decisions: entries of the kinds constraint, decision and open task most of whose
 //! words the agent writes in one line of its next 40 messages. Names of tools and of their arguments are never lost:
-//! the model has them from the tools' definitions. What the summary or the tail says is not lost. An identifier is
-//! held where an entry names it.
+//! the model has them from the tools' definitions. An entry that the summary or the tail says is not lost. An
+//! identifier is held where an entry names it.
 
 use std::collections::{BTreeMap, HashSet};
 

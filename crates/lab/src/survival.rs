@@ -4,7 +4,7 @@
 //! Sentences in ten languages (rules, orders, facts, preferences, decisions) are put into a recorded session, as
 //! messages of its user, and the session is replayed. After each compaction the newest request is searched for
 //! every sentence. A sentence is *inverted* where it does not stand there, but what is left of it without its
-//! negation does. What found no room is *listed* where the block of the user's words names its turn.
+//! negation does. A sentence that found no room is *listed* where the block of the user's words names its turn.
 //!
 //! Three routes make the summaries of the replay: `extractive`; `forgets`, a model that writes down nothing; and
 //! `native`, a provider's own summary that does. `compact` cuts the session into slices and compacts what there

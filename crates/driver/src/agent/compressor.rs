@@ -29,8 +29,8 @@ impl Handed {
         self.0.as_ref().map(|full| &full.message)
     }
 
-    /// The answer without the turns that the message had in addition. What an agent was shown for a summary
-    /// must not come back into view.
+    /// The answer without the turns that the message had in addition. Turns that an agent was shown for a
+    /// summary must not come back into view.
     pub fn answered(&self, answer: Value) -> Value {
         let of_field = |memory: &Value| self.0.as_ref()?.memory.without_added(memory);
         match memory_in(&answer) {

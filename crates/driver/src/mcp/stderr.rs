@@ -39,7 +39,7 @@ impl StderrTail {
     /// Describes how a program exited, with the last lines of its standard error.
     pub async fn ended(&mut self, child: &mut Child) -> String {
         let status = timeout(GRACE, child.wait()).await;
-        // What was written may still be on its way, or be kept open by a child of the program.
+        // The last lines may still be on their way, or a child of the program may keep the pipe open.
         let _ = timeout(GRACE, self.reading.join_next()).await;
         let mut told = "it has ended".to_owned();
         if let Ok(Ok(status)) = status {

@@ -226,9 +226,9 @@ impl InFull {
     }
 }
 
-/// A summary with what an earlier one says, field by field, as text. What no longer fits goes, names first; the
-/// first goal and the first demand stay. Of an earlier one that has not the form of a summary, the text is a
-/// fact.
+/// A summary with what an earlier one says, field by field, as text. Entries that no longer fit go, names
+/// first; the first goal and the first demand stay. Of an earlier one that has not the form of a summary, the
+/// text is a fact.
 fn carried(made: &Summary, earlier: &str) -> String {
     let parsed = Summary::parse(earlier);
     let mut before = parsed.summary;

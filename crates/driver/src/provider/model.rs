@@ -85,7 +85,7 @@ impl Model {
         Ok(said)
     }
 
-    /// The request. What was said in this exchange follows as the provider gave it, where it thinks: an
+    /// The request. Where the model thinks, the turns of this exchange follow as the provider gave them: an
     /// answer that calls tools has to come back with its signed thoughts. Everything before is written from
     /// turns.
     fn body(&self, dialect: Dialect, question: &Question<'_>) -> Result<Bytes, ModelError> {

@@ -205,7 +205,7 @@ impl<'a> Drive<'a> {
             }
         }
         let conversation = self.conversation.as_mut()?;
-        // A recorded client only goes on. What it said through others cannot be known here.
+        // A recorded client only goes on. Its requests through other gateways are not known here.
         let joining = conversation.join(incoming, Relation::GoesOn, Some(&[]));
         let elements = self.commons.elements();
         elements.remember(incoming.keyed, incoming.head(), &incoming.elements);
@@ -235,7 +235,7 @@ impl<'a> Drive<'a> {
                     .for_each(|&kind| conduct.regret.add(kind));
             }
             if conduct.failed.is_some() {
-                // What comes now is ordered by the strategy that took over.
+                // Later commands are those of the strategy that took over.
                 break;
             }
             match notice {

@@ -2,7 +2,7 @@
 //! patterns that take a sentence apart, and templates that put an answer together from its parts.
 //!
 //! A sentence is words in lower case. The keyword of highest rank decides, of equals the first; its
-//! patterns are tried in order; the templates of a pattern are used in turn. What stood behind "my" is
+//! patterns are tried in order; the templates of a pattern are used in turn. The words behind "my" are
 //! remembered and asked about where a later sentence has no keyword. The same sentences always give the
 //! same answers. The script is [`script`], its own.
 
