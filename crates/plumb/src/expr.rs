@@ -1,8 +1,8 @@
 //! Expressions: their types, and their compilation for the machine.
 //!
-//! An expression is typed against the type of the message that comes in. What is known after a test
-//! (`defined(x) && …`, `if is(value, T) then …`) is a list of [facts](facts), each of which says of a place
-//! in the message what type it has there.
+//! An expression is typed against the type of the message that comes in. A test (`defined(x) && …`,
+//! `if is(value, T) then …`) leaves a list of [facts](facts), each of which gives the type of a place in
+//! the message.
 //!
 //! If an expression of type `json` is used as a narrower type, the value decides at run time: a filter drops the
 //! message, a map sends it to the error stream.

@@ -106,7 +106,7 @@ pub enum Flow {
 /// The operation of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// Messages come in from outside here. No inputs, one output. What comes in is checked against the
+    /// Messages come in from outside here. No inputs, one output. Each message is checked against the
     /// type of its edge.
     Input,
     /// Messages go out here. One input, no outputs.

@@ -236,7 +236,7 @@ impl Pass<'_> {
                 self.diagnostics.push(unknown);
                 None
             }
-            // What is wrong with it is told where it is declared.
+            // Its mistakes are reported where it is declared.
             Some(protocol) => Steps::of(&protocol, self.scope).ok(),
         };
         let session = steps.map(|(steps, _)| Session {

@@ -26,7 +26,7 @@ pub(crate) fn field_text(name: &str) -> String {
     }
 }
 
-/// The tokens of a text; the last one is its end. What is not of the language is passed over.
+/// The tokens of a text; the last one is its end. Characters outside the language are passed over.
 #[must_use]
 pub fn tokens(source: SourceId, text: &str) -> Vec<token::Token> {
     lexer::lex(source, text).tokens

@@ -23,8 +23,8 @@ pub use json::{JsonError, JsonErrorKind, Values};
 
 /// A message: JSON, cheap to clone.
 ///
-/// `==` compares how values are made: the order of fields counts, and 1 is not 1.0. What the language
-/// calls equal is [`Value::same`].
+/// `==` compares how values are made: the order of fields counts, and 1 is not 1.0. [`Value::same`]
+/// is equality in the language.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `null`.

@@ -62,7 +62,7 @@ impl Prompt<'_> {
     }
 }
 
-/// The text of a message. What stood earlier and is told again is not said now.
+/// The text of a message. Repeated texts of the earlier conversation are left out.
 pub(crate) fn said(turn: &Turn) -> String {
     let texts = turn.parts().iter().filter_map(|part| match part {
         Part::Text(text) if is_beside(text) => None,

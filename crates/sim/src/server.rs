@@ -278,7 +278,7 @@ fn frames(
                 let Some(End::Cut) = end else {
                     return None;
                 };
-                // What came before is written out first: an answer that is cut has begun.
+                // Earlier pieces are written out first: an answer that is cut has begun.
                 tokio::task::yield_now().await;
                 return Some((Err(Broken), (waiting, None, slot)));
             };

@@ -96,7 +96,7 @@ pub fn aside(root: &Path) -> anyhow::Result<()> {
     python::run(root)
 }
 
-/// The step that runs beside others. What it prints is shown once it has ended.
+/// The step that runs beside others. Its output is shown once it has ended.
 struct Aside {
     printed: PathBuf,
     running: JoinHandle<(anyhow::Result<()>, Duration)>,

@@ -2,8 +2,8 @@
 //!
 //! The commands are those of README's console blocks, in their order, in a fresh clone of the newest commit with an
 //! empty home, an empty registry cache and an empty target. The provider is the simulated one. The agents that README
-//! names (`claude`, `codex`, `my-agent`) are stand-ins that send one request each. What the demo prints has to agree
-//! with what README says that it prints.
+//! names (`claude`, `codex`, `my-agent`) are stand-ins that send one request each. The demo's output has to agree
+//! with README.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Each message that a session receives is used once: its stream is followed through the channels of the body.
 //!
 //! A filter takes a part of a stream, so several filters may split it. `discard` and a session's trigger use nothing
-//! of a message. What a `map` or a process makes of a message is the program's own.
+//! of a message. A message that a `map` or a process makes is the program's own.
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,9 @@
 //! Detects the nodes that have ended.
 //!
 //! A node lives as long as a message may still come to it: its inputs have messages or can get them, from
-//! outside or from a node that lives. What follows from this and from nothing else lives (the least fixed
-//! point). It is one rule for all networks: behind an ended input every node ends in turn, a feedback loop
-//! ends when nothing is in it, and a barrier ends when one of its sides is empty and nothing can come there
-//! any more.
+//! outside or from a node that lives. Only nodes for which this follows live (the least fixed point). It is
+//! one rule for all networks: behind an ended input every node ends in turn, a feedback loop ends when
+//! nothing is in it, and a barrier ends when one of its sides is empty and nothing can come there any more.
 //!
 //! Where everything lives, a node may still wait for room behind it for ever: the same rule, with room
 //! counted in, finds full queues that wait for each other, and they end with an error.

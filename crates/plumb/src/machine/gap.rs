@@ -153,7 +153,7 @@ impl Run<'_> {
         let Some(pipe) = self.program.pipe(edge) else {
             return;
         };
-        // What comes round to the barrier where it met the state of a loop must not become that state.
+        // A gap that comes round to the barrier where it met the state of a loop must not become that state.
         let round = gap.passed.contains(&pipe.to) && self.program.is_state(edge);
         if round || self.state.ended.has(pipe.to) {
             return;

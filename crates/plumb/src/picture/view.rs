@@ -29,8 +29,8 @@ pub(super) struct Joint {
 }
 
 impl View {
-    /// Shows a graph. What sessions became is shown as one node each: the nodes that stem from a binding and
-    /// hang together, so that two instances of a process have a session each.
+    /// Shows a graph. Each session is shown as one node: the nodes that stem from a binding and hang
+    /// together, so that two instances of a process have a session each.
     pub(super) fn of(graph: &Graph, sessions: &[Session]) -> Self {
         let session = |node: usize| {
             let span = graph.nodes.get(node)?.span;

@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
     fn tell(&mut self, diagnostic: Diagnostic) -> Told {
         let place = diagnostic.span;
         let told = |other: &Diagnostic| other.span.start == place.start;
-        // What the lexer passed over just before is why something seems to be missing here.
+        // Text that the lexer passed over just before is why something seems to be missing here.
         let before = self.previous().map_or(0, |token| token.span.end);
         let gap = self.gaps.partition_point(|gap| *gap < before);
         let gap = self.gaps.get(gap).is_some_and(|gap| *gap < place.start);

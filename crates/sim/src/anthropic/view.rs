@@ -61,7 +61,7 @@ impl View {
             }
         }
         let parameters = ["tool_choice", "thinking"].map(|key| match call.field(key) {
-            // What is the default counts like nothing.
+            // A default value counts as a missing one.
             Some(value)
                 if value
                     .get("type")

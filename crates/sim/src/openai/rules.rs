@@ -248,7 +248,7 @@ fn pairs(call: &Call) -> Result<(), Refusal> {
         .iter()
         .rposition(|item| item.kind() == "compaction");
     for (at, item) in call.items.iter().enumerate() {
-        // What a compaction stands for is not looked at any more.
+        // Items that a compaction replaces are not checked any more.
         if compacted.is_some_and(|last| at <= last) {
             continue;
         }

@@ -30,7 +30,7 @@ pub struct Sealed<'t> {
 pub enum Opened {
     /// Nothing: it stays as it is.
     Kept,
-    /// The summary, as texts. What it stands for leaves the request with it.
+    /// The summary, as texts. The messages that it stands for leave the request.
     Summary(Vec<String>),
     /// A line that says why it was left out.
     LeftOut(String),

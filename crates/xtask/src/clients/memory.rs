@@ -92,7 +92,7 @@ impl Session<'_> {
         Ok(settings)
     }
 
-    /// Undoes the connection. What the client itself wrote into its settings meanwhile stays.
+    /// Undoes the connection. Settings that the client itself wrote meanwhile stay.
     fn disconnect(&self, settings: &[(&str, &str)]) -> anyhow::Result<()> {
         self.ebbtide(&["connect", self.client.name, "--undo"])?;
         for (file, _) in settings {
@@ -121,7 +121,7 @@ impl Session<'_> {
             self.read(file)?;
         }
         let all = requests(&log(self.bench))?;
-        // What the client sent first is the original.
+        // The client's first text is the original.
         let pinned = result_of(&all, "line 299 of note 0:")?;
         let removed = result_of(&all, "line 299 of note 1:")?;
         let last = all.last().context("no request")?;

@@ -239,7 +239,7 @@ impl Checked {
 
     /// The type of the message that the expression at a place reads.
     pub(super) fn message_at(&self, offset: u32) -> Option<Type> {
-        // What a binding becomes has its span.
+        // The parts that a binding becomes have its span.
         let statement = self
             .statement_at(offset)
             .map(|(_, statement)| &statement.kind);

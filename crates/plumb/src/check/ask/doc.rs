@@ -11,7 +11,7 @@ impl Checked {
     pub(super) fn comment_on(&self, name: Span) -> Option<String> {
         let text = &self.sources.get(name.source)?.text;
         let before = text.get(..name.start as usize)?;
-        // What stands between the comment and the name is the word of the declaration.
+        // Only the word of the declaration stands between the comment and the name.
         let line = before.rfind('\n').map_or(0, |at| at + 1);
         let head = before.get(line..)?.trim_start();
         let word = head.split_whitespace().next()?;

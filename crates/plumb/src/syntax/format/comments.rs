@@ -2,7 +2,7 @@
 //!
 //! Comments are taken in order, each by the next thing that can hold it. In lists, chains and bodies one that
 //! stands at the end of a line stays at the end of that thing's line, and one that has a line for itself keeps
-//! it; elsewhere it stands before what it stood before. What comes out is read the same way again, so
+//! it; elsewhere it stands before what it stood before. The output is read the same way again, so
 //! that formatting twice changes nothing.
 
 use super::Writer;

@@ -51,7 +51,7 @@ impl Parser<'_> {
             start.span,
             &self.text_of(start),
         ));
-        // What is in it is read for its own mistakes; of the declaration nothing is kept.
+        // The declaration is read only for the mistakes in it; nothing of it is kept.
         self.declaration().ok();
     }
 

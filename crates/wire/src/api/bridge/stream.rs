@@ -285,7 +285,7 @@ impl Streamed {
         self.push(out, "response.failed", json!({"response": response}));
     }
 
-    /// Ends an answer that is too long. What is held of it is forgotten, and not told again.
+    /// Ends an answer that is too long. The held part is forgotten, and not told again.
     fn overflow(&mut self) -> Vec<u8> {
         let mut out = String::new();
         self.begin(&mut out);

@@ -65,7 +65,7 @@ pub(super) fn write(source: &Source<'_>, format: Format, pieces: &[Piece<'_>]) -
         base += array.elements.len();
         at = array.inner.end;
         if !array.whole {
-            // What follows the break cannot be kept; the brackets that are open are closed.
+            // The text behind the break cannot be kept; open brackets are closed.
             out.push(b']');
             close(source, array, &mut out);
             out.push(b'\n');
