@@ -2,7 +2,7 @@
 //!
 //! Turns are removed from the newest row to the oldest, each only if no turn stands on it and no conversation
 //! ends with it. A parent has a smaller row number than its children, so this removes exactly what no
-//! conversation leads to, and a turn that somebody needs again meanwhile stays, with all before it.
+//! conversation leads to, and a turn that another write needs meanwhile stays, with all before it.
 
 mod turns;
 
@@ -292,7 +292,7 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
 }
 
 /// Returns free pages to the file system. A file that was made by hand keeps them for later turns, as does one in
-/// which too many are free: only rewriting the whole file would help, and everybody would have to wait for that.
+/// which too many are free: only rewriting the whole file would help, and all others would have to wait for that.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     give_back_to(connection, 1)
 }

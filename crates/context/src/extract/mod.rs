@@ -104,7 +104,7 @@ pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenC
     summary
 }
 
-/// The messages that take the place of `old`: what the client itself put into it, byte for byte, and the summary.
+/// The messages that replace `old`: what the client itself put into it, byte for byte, and the summary.
 #[must_use]
 pub fn front(old: &[Turn], summary: &Summary) -> Vec<TurnDraft> {
     let standing = Standing::of(old, Tokens::new(u64::MAX));

@@ -143,8 +143,9 @@ impl Limits {
         self.window.scaled(self.hard)
     }
 
-    /// The size up to which a view is let grow that somebody wants whole: half-way from the hard threshold to
-    /// the window. Without guards it is the hard threshold, since requests would be held in vain above it.
+    /// The size up to which a view may grow after an undo has shown it whole: half-way from the hard
+    /// threshold to the window. Without guards it is the hard threshold, since requests would be held in vain
+    /// above it.
     #[must_use]
     pub fn brim(&self) -> Tokens {
         match self.patience == SignedDuration::MAX {

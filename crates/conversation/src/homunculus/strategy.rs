@@ -84,8 +84,8 @@ pub enum When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Make a summary of everything before `cut`. While a better summary is made, the one that is
-    /// ready stays ready. The extractive route takes no time to speak of and takes the place of a
-    /// preparation that is under way.
+    /// ready stays ready. The extractive route takes no time to speak of and replaces a preparation
+    /// that is under way.
     Prepare {
         /// The index of the first turn that the summary does not replace.
         cut: usize,

@@ -292,7 +292,7 @@ impl Relay {
         self.ahead = ahead;
     }
 
-    /// The stream is a refusal: another answer takes its place if there is one.
+    /// The stream is a refusal: another answer replaces it if there is one.
     async fn replace(&mut self, pending: &Pending, (all, refusal): (Bytes, Bytes)) {
         let refusal = (StatusCode::BAD_REQUEST, refusal);
         let instead = match self.ticket.take() {

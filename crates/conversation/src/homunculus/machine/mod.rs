@@ -103,7 +103,7 @@ struct Preparing {
     job: JobId,
     point: Point,
     route: Route,
-    /// True if it is to take the place of the summary that is shown.
+    /// True if it is to replace the summary that is shown.
     remakes: bool,
 }
 
@@ -112,7 +112,7 @@ struct Ready {
     point: Point,
     mark: MarkId,
     tokens: Tokens,
-    /// True if it takes the place of the summary that is shown.
+    /// True if it replaces the summary that is shown.
     remakes: bool,
 }
 
@@ -604,7 +604,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Refuses to take anything from a view that somebody wanted whole, as long as there is room.
+    /// Refuses to take anything from a view that an undo has shown whole, as long as there is room.
     fn wanted_whole(&self, path: &Path<'_>) -> Result<(), Refusal> {
         let is_whole = self.shown == Extent::default() && self.undone.is_some();
         if is_whole && self.size(&self.shown, path) < self.limits.brim() {
