@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::batch::Batch;
 use crate::commons::Commons;
 use crate::continuation::Answers;
+use crate::conversation::Conversation;
 use crate::effect::{Effect, Input};
 use crate::lineage::Lineages;
 use crate::terms::Terms;
@@ -92,19 +93,33 @@ impl<X> Directory<X> {
     }
 
     fn rest_before(&self, oldest: i64, now: Timestamp) -> Rested {
-        let mut rested = Rested::default();
+        let mut rested = Rested {
+            to_store: self.registry.take_left(),
+            ..Rested::default()
+        };
         for shared in self.registry.all(None) {
             let mut conversation = shared.lock();
             rested.pins += conversation.pins().iter().count();
             if shared.seen() >= oldest || conversation.is_busy() {
                 continue;
             }
-            for effect in conversation.on(Input::Rest, now) {
-                if let Effect::Store(batch) = effect {
-                    rested.to_store.push((shared.tenant, batch));
-                }
-            }
+            rested
+                .to_store
+                .extend(rest(shared.tenant, &mut conversation, now));
         }
         rested
     }
+}
+
+/// Lets a conversation rest; what the store does not have yet.
+fn rest(
+    tenant: Tenant,
+    conversation: &mut Conversation,
+    now: Timestamp,
+) -> impl Iterator<Item = (Tenant, Batch)> + use<> {
+    let effects = conversation.on(Input::Rest, now).into_iter();
+    effects.filter_map(move |effect| match effect {
+        Effect::Store(batch) => Some((tenant, batch)),
+        _ => None,
+    })
 }

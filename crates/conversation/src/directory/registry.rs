@@ -9,7 +9,8 @@ use history::{ConversationId, Labels, Tenant};
 use jiff::Timestamp;
 use wire::api::Dialect;
 
-use super::Room;
+use super::{Room, rest};
+use crate::batch::Batch;
 use crate::conversation::Conversation;
 
 /// A conversation that requests, preparations and reports share. Its lock is never held across a wait.
@@ -87,6 +88,8 @@ const ALIKE: usize = 64;
 pub struct Registry<X> {
     shards: [Mutex<HashMap<Tenant, Owned<X>>>; SHARDS],
     count: AtomicUsize,
+    /// What the store does not have yet of those that left.
+    left: Mutex<Vec<(Tenant, Batch)>>,
 }
 
 /// A client's session and the agent within it; the main one has no name.
@@ -107,6 +110,7 @@ impl<X> Default for Registry<X> {
         Self {
             shards: Default::default(),
             count: AtomicUsize::new(0),
+            left: Mutex::default(),
         }
     }
 }
@@ -260,8 +264,26 @@ impl<X> Registry<X> {
             if index >= beyond && shared.seen() >= oldest {
                 break;
             }
+            // The dashboard shows its journal after it has left.
+            let to_store = {
+                let mut conversation = shared.lock();
+                match conversation.is_busy() {
+                    true => continue,
+                    false => rest(shared.tenant, &mut conversation, now),
+                }
+            };
+            self.left().extend(to_store);
             self.remove(shared);
         }
+    }
+
+    /// What the store does not have yet of conversations that left memory.
+    pub(super) fn take_left(&self) -> Vec<(Tenant, Batch)> {
+        std::mem::take(&mut self.left())
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<(Tenant, Batch)>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets a conversation leave memory. Returns `false` where a request or a preparation is under way.

@@ -152,6 +152,8 @@ async fn a_conversation_leaves_memory_and_comes_back() {
     let later = Timestamp::from_second(100).unwrap();
     core.inner.directory.registry.sweep(later, limits);
     assert_eq!(core.inner.directory.registry.count(), 0);
+    // The dashboard shows its journal still.
+    assert_eq!(core.inner.directory.let_rest(later).to_store.len(), 1);
     let (after, _ticket) = sent(&core, arrival(1, &messages)).await;
     assert_eq!(after.conversation, before.conversation);
 }
