@@ -326,6 +326,8 @@ pub struct Detail {
     pub dropped: Option<Gone>,
     /// True if a swap was taken back and can be shown again.
     pub may_redo: bool,
+    /// True if it is not in memory: it takes orders again once its next request has come.
+    pub at_rest: bool,
 }
 
 /// The size of one request.

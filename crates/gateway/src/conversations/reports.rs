@@ -408,6 +408,7 @@ impl Inner {
                 requests: requests(&past.journal, &found.line),
                 journal: entries(&past.journal),
                 line: found.line,
+                at_rest: true,
                 ..Detail::default()
             });
         };
@@ -425,6 +426,7 @@ impl Inner {
                 .collect(),
             journal: entries(live.journal()),
             may_redo: live.may_redo(),
+            at_rest: false,
         })
     }
 

@@ -57,8 +57,8 @@ struct Head {
     parent: Option<String>,
     model: String,
     state: State,
-    /// True if nothing is carried out.
-    observed: bool,
+    /// True if orders can be carried out: not in mode observe, and not of a conversation at rest.
+    takes_orders: bool,
     may_redo: bool,
     counts: Vec<String>,
     began: Moment,
@@ -140,22 +140,22 @@ impl<'a> Page<'a> {
 
     /// Returns true if a summary can be ordered now.
     fn can_prepare(&self) -> bool {
-        !self.head.observed && matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
+        self.head.takes_orders && matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
     }
 
     /// Returns true if a summary stands that can be taken back.
     fn can_undo(&self) -> bool {
-        !self.head.observed && self.marks.iter().any(|mark| mark.state == "standing")
+        self.head.takes_orders && self.marks.iter().any(|mark| mark.state == "standing")
     }
 
     /// Returns true if something was taken back that can be shown again.
     fn can_redo(&self) -> bool {
-        !self.head.observed && self.head.may_redo
+        self.head.takes_orders && self.head.may_redo
     }
 
     /// Returns true if a summary is ready to be swapped in.
     fn can_swap(&self) -> bool {
-        !self.head.observed && self.head.state.word == "ready"
+        self.head.takes_orders && self.head.state.word == "ready"
     }
 }
 
@@ -168,8 +168,14 @@ impl Head {
             name: name(line),
             parent: line.parent.clone(),
             model: one_line(&line.model, 60),
-            state: State::of(line.state),
-            observed: line.observed,
+            state: match detail.at_rest && !line.observed {
+                true => State {
+                    word: line.state,
+                    meaning: "at rest; it takes orders again with its next request",
+                },
+                false => State::of(line.state),
+            },
+            takes_orders: !line.observed && !detail.at_rest,
             may_redo: detail.may_redo,
             counts: [
                 Some(plural(line.turns, "turn")),

@@ -112,6 +112,7 @@ impl Lively {
             }],
             dropped: None,
             may_redo: false,
+            at_rest: false,
         }
     }
 }

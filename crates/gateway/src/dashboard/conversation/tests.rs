@@ -118,6 +118,10 @@ fn no_order_is_offered_where_nothing_is_carried_out() {
     let page = conversation_page(&observed, None, &visit()).expect("renders");
     assert!(page.contains("<h3>Would replace "));
     observed.line.observed = false;
+    observed.at_rest = true;
+    let page = conversation_page(&observed, None, &visit()).expect("renders");
+    assert!(!page.contains("name=\"order\"") && page.contains("takes orders again with"));
+    observed.at_rest = false;
     assert!(
         super::conversation_page(&observed, None, &visit()).is_ok_and(|page| {
             page.contains("value=\"undo\"") && page.contains("value=\"redo\"")

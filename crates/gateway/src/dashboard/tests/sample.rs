@@ -139,6 +139,7 @@ pub fn detail() -> Detail {
         }],
         dropped: None,
         may_redo: false,
+        at_rest: false,
     }
 }
 
