@@ -5,6 +5,9 @@ use super::fields::object;
 use super::lines::{Line, slice, split};
 use super::{Format, lists};
 
+/// The product whose logs are recognised and not read.
+pub(super) const GEMINI: &str = "Gemini CLI";
+
 /// The number of lines inspected. Logs may begin with records that occur in several formats.
 const LINES_LOOKED_AT: usize = 200;
 
@@ -50,7 +53,7 @@ pub(super) fn unsupported(bytes: &[u8], lines: &[Line]) -> Option<&'static str> 
     };
     let tree = object(whole)?;
     let has = |key| tree.root().field(key).is_some();
-    (has("sessionId") && has("projectHash")).then_some("Gemini CLI")
+    (has("sessionId") && has("projectHash")).then_some(GEMINI)
 }
 
 /// The format of a log that a single line shows.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use context::TokenCounter;
 
-use super::detect::{Sniffed, sniff, unsupported};
+use super::detect::{GEMINI, Sniffed, sniff, unsupported};
 use super::error::{LoadError, code};
 use super::layout::Layout;
 use super::lines::{Line, split};
@@ -53,6 +53,9 @@ pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Doc
     }
     match sniff(bytes, &lines).ok_or(LoadError::UnknownFormat)? {
         Sniffed::Log(format) => log(format, bytes, lines, title, counter),
+        Sniffed::Lists(_, found) if lists::are_gemini(bytes, &lines, &found) => {
+            Err(LoadError::Unsupported(GEMINI))
+        }
         Sniffed::Lists(format, found) => {
             let recorded = lists::load(bytes, &lines, found, format, (title, counter));
             document(bytes, lines, recorded)

@@ -6,6 +6,7 @@ use context::{TokenCounter, TurnId};
 
 use super::conversations::{Conversation, Found};
 use super::error::code;
+use super::fields::object;
 use super::layout::Place;
 use super::lines::{Line, slice};
 use super::recording::{Recorded, Recording};
@@ -14,8 +15,12 @@ use super::{Format, chat, langchain};
 /// The number of messages inspected to tell the dialect.
 const MESSAGES_LOOKED_AT: usize = 200;
 
-/// The dialect of the messages; `None` where there are none.
-pub(super) fn dialect(bytes: &[u8], lines: &[Line], found: &Found) -> Option<Format> {
+/// The first messages, as JSON.
+fn first<'b>(
+    bytes: &'b [u8],
+    lines: &'b [Line],
+    found: &'b Found,
+) -> impl Iterator<Item = &'b [u8]> {
     let elements = found
         .conversations
         .iter()
@@ -25,11 +30,25 @@ pub(super) fn dialect(bytes: &[u8], lines: &[Line], found: &Found) -> Option<For
         .message_lines
         .iter()
         .filter_map(|line| Some(lines.get(*line)?.text.clone()));
-    let mut messages = elements
-        .chain(lines)
-        .map(|at| slice(bytes, at))
-        .take(MESSAGES_LOOKED_AT)
-        .peekable();
+    let messages = elements.chain(lines).map(|at| slice(bytes, at));
+    messages.take(MESSAGES_LOOKED_AT)
+}
+
+/// Returns true for the messages of Google's API, which Gemini CLI's `/chat save` writes: they have `parts` and no
+/// content.
+pub(super) fn are_gemini(bytes: &[u8], lines: &[Line], found: &Found) -> bool {
+    let is_gemini = |message| {
+        let tree = object(message)?;
+        let has = |key| tree.root().field(key).is_some();
+        Some(has("parts") && !has("content"))
+    };
+    let mut messages = first(bytes, lines, found);
+    messages.next().and_then(is_gemini).unwrap_or_default()
+}
+
+/// The dialect of the messages; `None` where there are none.
+pub(super) fn dialect(bytes: &[u8], lines: &[Line], found: &Found) -> Option<Format> {
+    let mut messages = first(bytes, lines, found).peekable();
     if messages.peek().is_none() && found.conversations.is_empty() {
         return None;
     }

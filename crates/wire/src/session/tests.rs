@@ -566,7 +566,10 @@ fn a_log_of_gemini_is_refused_by_name() {
     let log = "{\n \"sessionId\": \"s\", \"projectHash\": \"h\",\n \"messages\": [{\"type\": \"user\", \"content\": \"go\"}]\n}\n";
     let lines =
         "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n{\"type\":\"user\",\"content\":\"go\"}\n";
-    for log in [log, lines] {
+    let saved =
+        r#"[{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"text":"Done."}]}]"#;
+    let inside = format!("{{\"history\":{saved}}}");
+    for log in [log, lines, saved, &inside] {
         let error = load(log.as_bytes(), "test", &Heuristic).unwrap_err();
         assert_eq!(error, LoadError::Unsupported("Gemini CLI"));
     }
