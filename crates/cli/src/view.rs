@@ -1,7 +1,7 @@
 //! Prints a comparison of strategies: a heading, the score table and notes.
 
 use conversation::homunculus::hosted::SHIPPED;
-use lab::compare::{Comparison, Outcome, Simulation};
+use lab::compare::{Comparison, Outcome, models};
 use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
 use lab::total::{Total, totals};
@@ -147,16 +147,27 @@ fn never_full(comparison: &Comparison) -> String {
 }
 
 /// Prints the assumptions and the meaning of the last columns, once, below all tables.
-pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Failure> {
+pub fn legend(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
+    let Some(simulation) = comparisons.first().map(|first| &first.simulation) else {
+        return Ok(());
+    };
+    let prices = match models(comparisons).as_slice() {
+        [_, _, ..] => format!(
+            "the prices of each session's model ({})",
+            models(comparisons).join(", ")
+        ),
+        _ => format!(
+            "prices of {} per million tokens (input {}, cache read {}, cache write {}, output {})",
+            simulation.model,
+            figures::price(simulation.usd_per_million_input),
+            figures::price(simulation.usd_per_million_cache_read),
+            figures::price(simulation.usd_per_million_cache_write),
+            figures::price(simulation.usd_per_million_output),
+        ),
+    };
     let assumed = format!(
-        "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} per \
-         million tokens (input {}, cache read {}, cache write {}, output {}), {:.0} output tokens per \
-         second, a cache lifetime of {}.",
-        simulation.model,
-        figures::price(simulation.usd_per_million_input),
-        figures::price(simulation.usd_per_million_cache_read),
-        figures::price(simulation.usd_per_million_cache_write),
-        figures::price(simulation.usd_per_million_output),
+        "No model was called. Stalls, waits, input, cache and cost are simulated: {prices}, {:.0} \
+         output tokens per second, a cache lifetime of {}.",
         simulation.decode_tokens_per_second,
         figures::seconds(
             u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from)

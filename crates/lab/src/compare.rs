@@ -6,7 +6,7 @@
 //!
 //! The shape is versioned by [`SCHEMA`]. Within a version, fields are only added.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use context::Tokens;
@@ -103,6 +103,13 @@ impl SessionFacts {
     pub fn file_name(&self) -> Option<&str> {
         (self.label.is_some() && !is_session_id(&self.title)).then_some(&self.title)
     }
+}
+
+/// The models whose windows and prices the replays assumed, each once.
+#[must_use]
+pub fn models(comparisons: &[Comparison]) -> Vec<&str> {
+    let models = comparisons.iter().map(|it| it.simulation.model.as_str());
+    models.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The assumptions of a replay.

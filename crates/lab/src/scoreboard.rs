@@ -203,7 +203,8 @@ pub fn recorded(comparisons: &[Comparison]) -> Option<String> {
     let totals = totals(comparisons);
     if let Some(prepared) = totals.iter().find(|total| &*total.strategy == "prepared") {
         words.push_str(&format!(
-            " Under prepared, the same sessions reach the limit {}, and the user {}.",
+            " Under prepared, the {} reach the limit {}, and the user {}.",
+            figures::plural(comparisons.len(), "session"),
             times(prepared.boundaries),
             match prepared.simulated.stalls.count {
                 0 => "never waits".to_owned(),

@@ -9,6 +9,7 @@ use context::coded::Coded;
 use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::Comparison;
 use lab::equal_size::pooled;
+use lab::scoreboard::recorded;
 use lab::total::{Total, totals};
 use lab::{Options, figures};
 use serde::Serialize;
@@ -134,6 +135,9 @@ pub fn run(
         return discover::run(args.json, environment, console);
     }
     let options = args.assumptions.options(console)?;
+    if args.assumptions.models.is_none() {
+        loading::note_model(args.assumptions.model.as_deref(), console);
+    }
     let (files, unreadable) = input::gather(&args.sessions)?;
     let mut replay = Replay {
         options,
@@ -224,6 +228,12 @@ impl Replay {
                 "skipped": self.skipped,
             }));
         }
+        if self.comparisons.len() > 1
+            && let Some(verdict) = recorded(&self.comparisons)
+        {
+            console.paragraph(&verdict)?;
+            console.line("")?;
+        }
         if self.comparisons.len() <= SHOWN_EACH {
             for (comparison, problems) in self.comparisons.iter().zip(&self.problems) {
                 view::session(comparison, console)?;
@@ -239,9 +249,7 @@ impl Replay {
             console.line("")?;
         }
         view::recall(&self.comparisons, console)?;
-        if let Some(first) = self.comparisons.first() {
-            view::legend(&first.simulation, console)?;
-        }
+        view::legend(&self.comparisons, console)?;
         if self.comparisons.len() > SHOWN_EACH {
             console.line("")?;
             console.paragraph("To see each session, use --html OUT or --json.")?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use crate::compare::{Compaction, Comparison, Outcome, Simulation};
+use crate::compare::{Compaction, Comparison, Outcome, models};
 use crate::equal_size::{Board, board};
 use crate::figures;
 use crate::scoreboard::{Score, Source, recorded, scoreboard, verdict};
@@ -124,10 +124,7 @@ impl<'a> Page<'a> {
             sessions: sections,
             recall: board(comparisons),
             definitions: scoreboard(&[]),
-            assumptions: comparisons
-                .first()
-                .map(|comparison| assumptions(&comparison.simulation))
-                .unwrap_or_default(),
+            assumptions: assumptions(comparisons),
         }
     }
 
@@ -308,18 +305,30 @@ fn facts(comparison: &Comparison) -> Vec<String> {
     facts
 }
 
-fn assumptions(simulation: &Simulation) -> Vec<(&'static str, String)> {
+fn assumptions(comparisons: &[Comparison]) -> Vec<(&'static str, String)> {
+    let Some(simulation) = comparisons.first().map(|first| &first.simulation) else {
+        return Vec::new();
+    };
     let million = |usd: f64| format!("{} a million tokens", figures::price(usd));
     let speed = |tokens: f64| format!("{tokens:.0} tokens a second");
-    vec![
-        ("model", simulation.model.clone()),
-        ("input", million(simulation.usd_per_million_input)),
-        (
-            "cache write",
-            million(simulation.usd_per_million_cache_write),
-        ),
-        ("cache read", million(simulation.usd_per_million_cache_read)),
-        ("output", million(simulation.usd_per_million_output)),
+    let models = models(comparisons);
+    let mut assumed = match models.as_slice() {
+        [_, _, ..] => vec![(
+            "prices",
+            format!("of each session's model: {}", models.join(", ")),
+        )],
+        _ => vec![
+            ("model", simulation.model.clone()),
+            ("input", million(simulation.usd_per_million_input)),
+            (
+                "cache write",
+                million(simulation.usd_per_million_cache_write),
+            ),
+            ("cache read", million(simulation.usd_per_million_cache_read)),
+            ("output", million(simulation.usd_per_million_output)),
+        ],
+    };
+    assumed.extend([
         (
             "cache kept",
             figures::seconds(
@@ -332,7 +341,8 @@ fn assumptions(simulation: &Simulation) -> Vec<(&'static str, String)> {
             speed(simulation.cached_prefill_tokens_per_second),
         ),
         ("writing", speed(simulation.decode_tokens_per_second)),
-    ]
+    ]);
+    assumed
 }
 
 #[cfg(test)]

@@ -148,6 +148,19 @@ fn a_strategy_that_failed_is_told_with_its_session_and_with_all() {
 }
 
 #[test]
+fn prices_of_several_models_are_told_as_such() {
+    let (mut one, mut other) = (comparison("a"), comparison("b"));
+    "opus".clone_into(&mut one.simulation.model);
+    "gpt".clone_into(&mut other.simulation.model);
+    let page = html(&[one.clone(), other]).expect("renders");
+    assert!(
+        page.contains("of each session's model: gpt, opus")
+            || page.contains("session&#39;s model: gpt, opus")
+    );
+    assert!(html(&[one]).expect("renders").contains("<dd>opus</dd>"));
+}
+
+#[test]
 fn the_page_of_hundreds_of_sessions_is_small() {
     let mut session =
         comparison("Make the importer skip the rows that the ledger has already, and say how many");
