@@ -85,6 +85,9 @@ pub enum Failure {
         /// Its value there, if it tells it.
         there: Option<String>,
     },
+    /// The demo cannot run with an option.
+    #[error("the demo {what}")]
+    NotInDemo { what: String, instead: String },
     #[error("the demo failed: {0}")]
     DemoBroken(String),
     #[error("{} has no process `{asked}`", path.display())]
@@ -178,6 +181,8 @@ context::error_codes! {
         "Name the file with --store PATH.";
     RUNS_OTHERWISE = "E0019", "a gateway with other settings runs at that address",
         "Leave the option out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
+    NOT_IN_DEMO = "E0026", "the demo cannot run with an option",
+        "`ebbtide demo --help` lists what it takes.";
 }
 
 impl Failure {
@@ -294,6 +299,7 @@ impl Coded for Failure {
             Self::NotStarted { .. } => NOT_STARTED,
             Self::NoStore => NO_STORE,
             Self::RunsOtherwise { .. } => RUNS_OTHERWISE,
+            Self::NotInDemo { .. } => NOT_IN_DEMO,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
             Self::Output(_) | Self::BrokenPipe => OUTPUT,
             Self::Reported { code, .. } => *code,
@@ -303,6 +309,16 @@ impl Coded for Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Reported { hint, .. } => hint.clone(),
+            Self::NotInDemo { instead, .. } => Some(instead.clone()),
+            Self::Unlistenable { source, address }
+                if source.kind() == io::ErrorKind::AddrNotAvailable =>
+            {
+                Some(format!(
+                    "No network interface of this machine has the address {}. Use 127.0.0.1 for this \
+                     machine only, or 0.0.0.0 for all interfaces.",
+                    address.ip()
+                ))
+            }
             Self::NoSuchSession { held, .. } => Some(format!("Choose a number from 1 to {held}.")),
             Self::NoSuchProcess { held, .. } if !held.is_empty() => Some(format!(
                 "It has {}. Choose one with --process.",

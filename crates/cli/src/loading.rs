@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context::{TokenCounter, Turn, TurnId};
-use tokens::{Exactness, ModelCounter, Tokenizer, counter_for};
+use tokens::{Exactness, Known, ModelCounter, ModelTable, Tokenizer, counter_for};
 use wire::session::{self, Document, Format, Session};
 
 use crate::console::Console;
@@ -82,6 +82,21 @@ pub fn sessions(paths: &[PathBuf], console: &mut Console) -> Result<Vec<Session>
         return Err(Failure::NothingUsable { files: files.len() });
     }
     Ok(sessions)
+}
+
+/// Says so if a model's name is not listed, and close to one that is.
+pub fn note_model(name: Option<&str>, console: &mut Console) {
+    let Some(name) = name else { return };
+    let table = ModelTable::shipped();
+    if table.find(name).known == Known::Listed {
+        return;
+    }
+    let listed = table.models().map(|model| model.name.as_str());
+    if let Some(close) = context::nearest(name, listed) {
+        console.note(format!(
+            "warning: no model `{name}` in the model table; did you mean `{close}`?"
+        ));
+    }
 }
 
 /// Returns the token counter for a session.

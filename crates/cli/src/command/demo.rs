@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use context::Tokens;
 use gateway::config::RouteChoice;
+use tokens::{Known, ModelTable, Provider};
 
 use crate::command::runtime;
 use crate::console::Console;
@@ -13,6 +14,7 @@ use crate::demo::{self, Plan, Screen, text};
 use crate::environment::{Environment, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
+use crate::loading::note_model;
 use crate::{logs, size, strategy};
 
 #[derive(Debug, Args)]
@@ -95,11 +97,42 @@ impl From<Route> for RouteChoice {
     }
 }
 
+/// The smallest window in which both agents can work: a task with its tool results takes a large part of it.
+const SMALLEST: Tokens = Tokens::new(20_000);
+
+/// Refuses what the simulated provider would refuse in the middle of the demo.
+fn check(args: &DemoArgs, console: &mut Console) -> Result<(), Failure> {
+    let table = ModelTable::shipped();
+    let model = table.find(&args.model);
+    if model.known == Known::Unknown || model.provider != Provider::Anthropic {
+        let listed = table.models().map(|model| model.name.as_str());
+        let near = context::nearest(
+            &args.model,
+            listed.filter(|name| name.starts_with("claude-")),
+        );
+        let near = near.unwrap_or("claude-opus-5-5");
+        return Err(Failure::NotInDemo {
+            what: format!("has no model `{}`", args.model),
+            instead: format!("Name a Claude model, such as `--model {near}`."),
+        });
+    }
+    if args.window < SMALLEST {
+        return Err(Failure::NotInDemo {
+            what: format!("does not work in a window of {} tokens", args.window),
+            instead: "Use `--window 20k` or more: the files that the agent reads take much of it."
+                .to_owned(),
+        });
+    }
+    note_model(Some(&args.model), console);
+    Ok(())
+}
+
 pub fn run(
     args: &DemoArgs,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
+    check(args, console)?;
     if let Some(folder) = &args.keep {
         fs::create_dir_all(folder).map_err(Failure::unwritable(folder))?;
     }

@@ -60,6 +60,52 @@ fn each_kind_of_bad_input() {
 }
 
 #[test]
+fn the_demo_says_what_it_cannot_do_before_it_begins() {
+    let ran = check(&["demo", "--model", "gpt-5.2"], 2, "error[E0026]");
+    assert!(
+        ran.stderr.contains("the demo has no model `gpt-5.2`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = check(&["demo", "--window", "2k"], 2, "error[E0026]");
+    assert!(
+        ran.stderr.contains("Use `--window 20k` or more"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_wrong_name_gets_a_suggestion() {
+    let ran = check(&["serve", "--strategy", "preparde"], 2, "error[E0814]");
+    let hint = "hint: Did you mean `prepared`? Shipped: prepared, stop_the_world, ";
+    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+    let ran = ebbtide(&["inspect", "claude.jsonl", "--model", "gtp-4o"]);
+    assert_eq!(ran.exit, 0);
+    let warning = "warning: no model `gtp-4o` in the model table; did you mean `gpt-4o`?";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    let dated = [
+        "inspect",
+        "claude.jsonl",
+        "--model",
+        "claude-sonnet-4-5-20250929",
+    ];
+    assert_eq!(ebbtide(&dated).stderr, "");
+}
+
+#[test]
+fn an_address_of_another_machine_is_told_as_such() {
+    // From a block that is set aside for documents.
+    let ran = check(
+        &["serve", "--listen", "203.0.113.7:4000"],
+        1,
+        "error[E0012]",
+    );
+    let hint = "hint: No network interface of this machine has the address 203.0.113.7.";
+    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+}
+
+#[test]
 fn text_that_is_not_utf8_is_no_session_and_no_panic() {
     let ran = run(program(&["inspect", "-"]), b"\xff\xfe{\x00\"a\"");
     assert_eq!(ran.exit, 2, "{}", ran.stderr);

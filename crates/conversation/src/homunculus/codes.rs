@@ -108,7 +108,7 @@ pub const CODES: &[CodeEntry] = &[
         remedy: "The next swap comes when the window is nearly full; `redo` brings the old one back.",
     },
     CodeEntry {
-        code: ErrorCode::new("E0621"),
+        code: ErrorCode::new("E0622"),
         meaning: "an order for a gateway that only observes",
         remedy: "Start the gateway with `--mode on`; in mode observe, requests go out as they came.",
     },
@@ -132,7 +132,7 @@ impl Coded for Refusal {
             Self::NothingDone => "E0618",
             Self::DoesNotFit(_) => "E0619",
             Self::TakenBack => "E0620",
-            Self::Observing => "E0621",
+            Self::Observing => "E0622",
         })
     }
 

@@ -7,10 +7,10 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::Config;
 use crate::config::error::{ConfigError, position};
 use crate::config::read::NOT_LISTED;
 use crate::config::setting::{SETTINGS, Setting};
+use crate::config::{Config, StrategyChoice};
 use context::nearest;
 
 /// `EBBTIDE_` variables that other parts of the program read.
@@ -148,6 +148,7 @@ impl Effective {
                 let text = plain(value).ok_or_else(|| ConfigError::Value {
                     key: key.clone(),
                     expected: setting.form.to_owned(),
+                    instead: None,
                     origin: origin.clone(),
                 })?;
                 self.set(setting, &text, origin)?;
@@ -203,6 +204,7 @@ impl Effective {
                 expected
             }
             .to_owned(),
+            instead: (setting.key == "policy.strategy").then(|| StrategyChoice::instead_of(text)),
             origin: origin.clone(),
         })?;
         self.origins.insert(setting.key, origin);

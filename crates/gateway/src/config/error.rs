@@ -32,6 +32,8 @@ pub enum ConfigError {
         key: String,
         /// The expected form.
         expected: String,
+        /// The most similar value, and all of them, where there is a list.
+        instead: Option<String>,
         /// The source of the value.
         origin: Origin,
     },
@@ -72,6 +74,10 @@ impl Coded for ConfigError {
                 nearest: Some(nearest),
                 ..
             } => Some(format!("did you mean `{nearest}`?")),
+            Self::Value {
+                instead: Some(instead),
+                ..
+            } => Some(instead.clone()),
             other => coded::remedy(error::CODES, other.code()),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use conversation::homunculus::hosted::StrategyProgram;
+use conversation::homunculus::hosted::{SHIPPED, StrategyProgram};
 
 /// A strategy, by its name or by the file of its program.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,15 @@ impl StrategyChoice {
             written: written.to_owned(),
             program,
         })
+    }
+
+    /// A hint in place of a name that is none: the shipped strategy that was meant, and all of them.
+    pub(super) fn instead_of(written: &str) -> String {
+        let names = SHIPPED.iter().map(|(name, _)| *name);
+        let close = context::nearest(written, names.clone());
+        let close = close.map(|name| format!("Did you mean `{name}`? "));
+        let all: Vec<&str> = names.collect();
+        format!("{}Shipped: {}.", close.unwrap_or_default(), all.join(", "))
     }
 
     /// The file that must be read and [loaded](Self::load) before the gateway starts.

@@ -164,7 +164,7 @@ async fn orders_are_refused() {
         assert_eq!(came.status, 409, "{order}");
         let error = came.body["error"].to_string();
         assert!(
-            error.contains("E0621") && error.contains("only observes"),
+            error.contains("E0622") && error.contains("only observes"),
             "{error}"
         );
     }

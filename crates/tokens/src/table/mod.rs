@@ -157,7 +157,7 @@ impl ModelTable {
     }
 
     /// The listed models, in the order of the table.
-    pub fn models(&self) -> impl Iterator<Item = &Model> {
+    pub fn models(&self) -> impl Iterator<Item = &Model> + Clone {
         self.entries.iter().map(|entry| &entry.model)
     }
 }
