@@ -1,16 +1,22 @@
 //! Public items of the core crates that no production code uses.
 //!
-//! Names are compared, not paths: an item counts as used where its name occurs in any production file,
-//! apart from declarations and `use` lines. So a common name hides an unused item, and a used item is
-//! never reported.
+//! Paths are compared: a name in code is followed through the `use` lines and re-exports of its file to the
+//! item that it stands for. A `use` line or a re-export alone is no use, and neither is the head of an
+//! `impl`. The type before a dot is unknown, so `.name(…)` is a use of every method of that name: a
+//! common name hides an unused method, and a used item is never reported.
 
-use std::collections::{BTreeSet, HashMap};
+mod names;
+mod reader;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use serde::Deserialize;
 
+use self::names::Names;
+use self::reader::{Place, Reader};
 use super::Violation;
 use super::tree::{Role, Tree};
 
@@ -32,12 +38,19 @@ pub fn check(tree: &Tree, known: &Path) -> anyhow::Result<Vec<Violation>> {
         .iter()
         .filter(|file| file.role == Role::Production)
     {
-        let tokens = file.text.parse::<TokenStream>().ok();
-        let tokens = tokens.with_context(|| format!("{} does not parse", file.path))?;
-        let core = CORE.iter().any(|folder| file.path.starts_with(folder));
-        names.read(tokens, core.then_some(file.path.as_str()));
+        read(&mut names, &file.path, &file.text)?;
     }
-    Ok(names.compare(&known.items))
+    Ok(compare(&names, &known.items))
+}
+
+fn read(names: &mut Names, path: &str, text: &str) -> anyhow::Result<()> {
+    let tokens = text.parse::<TokenStream>().ok();
+    let tokens = tokens.with_context(|| format!("{path} does not parse"))?;
+    let core = CORE.iter().any(|folder| path.starts_with(folder));
+    let place = Place::of_file(path, core);
+    names.add_module(&place.module);
+    Reader::new(names, path).read(tokens, &place);
+    Ok(())
 }
 
 /// The list in `unused.toml`.
@@ -46,126 +59,142 @@ struct Listed {
     items: BTreeSet<String>,
 }
 
-#[derive(Default)]
-struct Names {
-    /// The public items of the core crates: file and name.
-    declared: Vec<(String, String)>,
-    /// The number of uses of each name.
-    used: HashMap<String, usize>,
-}
-
-impl Names {
-    /// Reads one file or group. `core` is the file's path where its public items need a caller.
-    fn read(&mut self, tokens: TokenStream, core: Option<&str>) {
-        let mut public = false;
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
-            match token {
-                TokenTree::Punct(mark) if mark.as_char() == '#' => {
-                    let attribute = tokens.next_if(|next| matches!(next, TokenTree::Group(_)));
-                    if attribute.is_some_and(|attribute| is_test(&attribute)) {
-                        let end = |token: &TokenTree| match token {
-                            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                            TokenTree::Punct(mark) => mark.as_char() == ';',
-                            _ => false,
-                        };
-                        tokens.find(end);
-                    }
-                }
-                TokenTree::Ident(word) => match word.to_string().as_str() {
-                    "pub" => {
-                        // `pub(crate)` is no public item.
-                        public = tokens
-                            .next_if(|next| matches!(next, TokenTree::Group(_)))
-                            .is_none();
-                        continue;
-                    }
-                    "async" | "unsafe" => continue,
-                    "const" if matches!(tokens.peek(), Some(TokenTree::Ident(next)) if next == "fn") =>
-                    {
-                        continue;
-                    }
-                    "use" => {
-                        tokens.find(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';'));
-                    }
-                    "fn" | "struct" | "enum" | "trait" | "const" | "type" | "mod" => {
-                        let name = tokens.next_if(|next| matches!(next, TokenTree::Ident(_)));
-                        if let (Some(name), Some(path), true) =
-                            (name, core, public && word != "mod")
-                        {
-                            self.declared.push((path.to_owned(), name.to_string()));
-                        }
-                    }
-                    word => *self.used.entry(word.to_owned()).or_default() += 1,
-                },
-                TokenTree::Group(group) => self.read(group.stream(), core),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-            }
-            public = false;
-        }
-    }
-
-    fn compare(&self, known: &BTreeSet<String>) -> Vec<Violation> {
-        let unused: BTreeSet<String> = self
-            .declared
-            .iter()
-            .filter(|(_, name)| !self.used.contains_key(name))
-            .map(|(path, name)| format!("{path} {name}"))
-            .collect();
-        let violation = |at: &String, message: &str| Violation {
-            rule: "unused",
-            at: at.clone(),
-            message: message.to_owned(),
-        };
-        let new = unused.difference(known);
-        let new = new.map(|at| violation(at, "no production code uses this public item"));
-        let old = known.difference(&unused);
-        new.chain(
-            old.map(|at| violation(at, "it has a caller or is gone; take it out of unused.toml")),
-        )
+fn compare(names: &Names, known: &BTreeSet<String>) -> Vec<Violation> {
+    let unused = names.unused();
+    let violation = |at: &String, message: &str| Violation {
+        rule: "unused",
+        at: at.clone(),
+        message: message.to_owned(),
+    };
+    let new = unused.difference(known);
+    let new = new.map(|at| violation(at, "no production code uses this public item"));
+    let old = known.difference(&unused);
+    new.chain(old.map(|at| violation(at, "it has a caller or is gone; take it out of unused.toml")))
         .collect()
-    }
-}
-
-/// Returns true if an attribute is `[cfg(test)]` or `[cfg(all(test, …))]`.
-fn is_test(attribute: &TokenTree) -> bool {
-    let text: String = attribute.to_string().split_whitespace().collect();
-    text.starts_with("[cfg(test)") || text.starts_with("[cfg(all(test,")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Listed, Names};
+    use super::names::Names;
+    use super::{Listed, compare, read};
+
+    const CORE: &str = "crates/context/src/a.rs";
 
     #[track_caller]
-    fn check(core: &str, other: &str, known: &str, expected: &[&str]) {
+    fn check(files: &[(&str, &str)], known: &str, expected: &[&str]) {
         let mut names = Names::default();
-        names.read(core.parse().unwrap(), Some("a.rs"));
-        names.read(other.parse().unwrap(), None);
+        for (path, text) in files {
+            read(&mut names, path, text).unwrap();
+        }
         let known: Listed = toml::from_str(&format!("items = [{known}]")).unwrap();
-        let found = names.compare(&known.items);
-        let found: Vec<String> = found.into_iter().map(|violation| violation.at).collect();
+        let found = compare(&names, &known.items);
+        let folder = "crates/context/src/";
+        let found: Vec<&str> = found
+            .iter()
+            .map(|violation| violation.at.strip_prefix(folder).unwrap())
+            .collect();
         assert_eq!(found, expected);
     }
 
     #[test]
     fn items_without_a_caller() {
         let core = "pub fn one() {} pub(crate) fn inner() {} pub struct Two; impl Two { pub const fn go(self) {} }";
-        check(core, "", "", &["a.rs go", "a.rs one"]);
-        check(core, "use a::one; fn main() { one(); two.go() }", "", &[]);
-        check(core, "use a::{one, go};", "", &["a.rs go", "a.rs one"]);
-        let tests = "#[cfg(test)] mod tests { fn t() { one(); x.go() } }";
-        check(&format!("{core} {tests}"), "", "", &["a.rs go", "a.rs one"]);
+        let all = ["a.rs Two", "a.rs Two::go", "a.rs one"];
+        let beside = |other: &str, expected: &[&str]| {
+            check(
+                &[(CORE, core), ("crates/b/src/lib.rs", other)],
+                "",
+                expected,
+            );
+        };
+        beside("", &all);
+        beside("use context::a::{Two, one};", &all);
+        beside(
+            "use context::a::{Two, one}; fn main() { one(); Two.go() }",
+            &[],
+        );
+        beside(
+            "fn main() { context::a::one(); let one = two.go; }",
+            &all[..2],
+        );
+        let tests = "#[cfg(test)] mod tests { use super::*; fn t() { one(); Two.go() } }";
+        check(&[(CORE, &format!("{core} {tests}"))], "", &all);
+    }
+
+    #[test]
+    fn a_name_is_the_item_that_its_path_leads_to() {
+        let files = |caller: &str, expected: &[&str]| {
+            let planned =
+                "pub struct Rules; impl Rules { pub fn new() {} } pub fn plan(_: &Rules) {}";
+            check(
+                &[
+                    ("crates/context/src/a/one.rs", planned),
+                    ("crates/context/src/a/two.rs", planned),
+                    (
+                        "crates/context/src/a.rs",
+                        "pub mod one; pub mod two; pub use two::plan as second;",
+                    ),
+                    ("crates/context/src/lib.rs", "pub mod a; pub use a::*;"),
+                    ("crates/b/src/lib.rs", caller),
+                ],
+                "",
+                expected,
+            );
+        };
+        let two = ["a/two.rs Rules::new", "a/two.rs plan"];
+        files(
+            "use context::a::one::{Rules, plan}; fn main() { plan(&Rules::new()) }",
+            &two,
+        );
+        files(
+            "use context::a::{one, two}; fn main() { one::plan(&one::Rules::new()); two::plan(two::Rules::new()) }",
+            &[],
+        );
+        let one = [
+            "a/one.rs Rules::new",
+            "a/one.rs plan",
+            "a/two.rs Rules::new",
+        ];
+        files("fn main() { context::second() }", &one);
+        files("use context as core; fn main() { core::a::second() }", &one);
+        files("fn main() { ::context::second() }", &one);
+        files("use ::context::second; fn main() { second() }", &one);
+        files(
+            "mod c { fn main() { use context::*; format!(\"{second}\") } }",
+            &one,
+        );
+    }
+
+    #[test]
+    fn methods_are_those_of_their_type() {
+        let files = |body: &str, expected: &[&str]| {
+            let one = "pub struct One; impl<T> super::Trait<T> for One {} impl One { pub fn go() { Self::on() } pub fn on() {} }";
+            let two = "pub struct Two; impl Two { pub fn go() {} }";
+            let used = format!("use context::{{a::One, b::Two}}; type Other = One; {body}");
+            check(
+                &[
+                    (CORE, one),
+                    ("crates/context/src/b.rs", two),
+                    ("crates/b/src/lib.rs", &used),
+                ],
+                "",
+                expected,
+            );
+        };
+        files("fn f(_: Two) { One::go() }", &["b.rs Two::go"]);
+        files("fn f(_: Two) { Other::go() }", &["b.rs Two::go"]);
+        files("fn f(_: Two) { one.go() }", &[]);
+        files(
+            "fn f(_: Two) { let go = one.go; }",
+            &["a.rs One::go", "b.rs Two::go"],
+        );
     }
 
     #[test]
     fn the_list_only_shrinks() {
-        check("pub fn one() {}", "", "'a.rs one'", &[]);
-        check(
-            "pub fn one() {}",
-            "fn two() { one() }",
-            "'a.rs one'",
-            &["a.rs one"],
-        );
+        let known = "'crates/context/src/a.rs one'";
+        check(&[(CORE, "pub fn one() {}")], known, &[]);
+        let used = "pub fn one() {} fn two() { one() }";
+        check(&[(CORE, used)], known, &["a.rs one"]);
     }
 }
