@@ -1,12 +1,11 @@
 //! The placement of the provider's cache breakpoints.
 //!
 //! A provider reads a request's prefix from its cache up to a breakpoint that an earlier request
-//! wrote. The rules differ; [`anthropic`] and [`openai`] each turn a light description of a request
-//! into a [`CachePlan`]: which blocks get a breakpoint, and why. The client's own breakpoints stay
-//! where they are. [`price`] says what editing a cached prefix costs.
+//! wrote. [`anthropic`] turns a light description of a request into a [`CachePlan`]: which
+//! blocks get a breakpoint, and why. The client's own breakpoints stay where they are. OpenAI caches prefixes by itself,
+//! so nothing is placed there. [`price`] says what editing a cached prefix costs.
 
 pub mod anthropic;
-pub mod openai;
 pub mod price;
 
 use crate::units::Tokens;
@@ -38,9 +37,9 @@ pub enum BlockKind {
 /// The lifetime of a cache entry. Ordered from short to long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ttl {
-    /// Anthropic's default, 5 minutes; also stands for OpenAI's default of 30 minutes.
+    /// Anthropic's default, 5 minutes.
     Short,
-    /// Anthropic's hour; also stands for OpenAI's 12 hours.
+    /// Anthropic's hour.
     Long,
 }
 

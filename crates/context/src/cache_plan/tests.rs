@@ -56,7 +56,7 @@ mod rules {
     use proptest::prelude::*;
 
     use super::super::{
-        Block, BlockKind, CachePlan, Conflict, Layout, Reason, Section, Ttl, anthropic, openai,
+        Block, BlockKind, CachePlan, Conflict, Layout, Reason, Section, Ttl, anthropic,
     };
     use crate::units::Tokens;
 
@@ -171,30 +171,6 @@ mod rules {
                 prop_assert!(added.block < tail, "nothing volatile is written");
             }
             prop_assert_eq!(&plan, &anthropic::plan(&layout, &rules));
-        }
-
-        #[test]
-        fn openais_rules_hold(blocks in any_blocks(), from in 0_usize..90, explicit in any::<bool>()) {
-            let layout = Layout {
-                blocks: &blocks,
-                volatile_from: Some(from).filter(|from| *from < blocks.len()),
-                ..Layout::default()
-            };
-            let mode = if explicit { openai::Mode::Explicit } else { openai::Mode::Implicit };
-            let plan = openai::plan(&layout, &openai::Rules::new(mode));
-            let clients = blocks.iter().filter(|block| block.client.is_some()).count();
-            let writes = plan.breakpoints.len() + usize::from(!explicit);
-            if clients <= openai::Rules::new(mode).slots() {
-                prop_assert!(writes <= 4, "nothing that was marked stays unwritten");
-            } else {
-                prop_assert_eq!(plan.added().count(), 0);
-            }
-            for added in plan.added() {
-                prop_assert!(prefix(&blocks, added.block) >= 1_024);
-                prop_assert!(blocks[added.block].kind != BlockKind::Uncacheable);
-            }
-            let none = openai::plan(&layout, &openai::Rules::new(openai::Mode::PrefixOnly));
-            prop_assert_eq!(none.added().count(), 0);
         }
     }
 
