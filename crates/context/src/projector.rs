@@ -1,6 +1,6 @@
 //! Compress and expand: the two halves of a Galois connection.
 //!
-//! Windows are ordered by what they say ([`Says`]): the turns that are shown, and those whose content
+//! Windows are ordered by what they say: the turns that are shown, and those whose content
 //! a summary carries. With one target, for every window `w` and every compressed window `c`:
 //!
 //! * `w ≤ expand(compress(w))`: nothing is lost for good, the archive has it;
@@ -12,7 +12,6 @@
 //! flight, are never touched. A window that was compressed before is first expanded, so that every
 //! summary is made from the original turns and never from another summary.
 
-mod order;
 mod plan;
 
 use std::collections::HashSet;
@@ -28,7 +27,6 @@ use crate::turn::{Part, Provenance, Role, Turn, TurnDraft, TurnId};
 use crate::units::Tokens;
 use crate::window::{ContextWindow, Replacement};
 
-pub use order::Says;
 use plan::{Plan, Reserve};
 
 /// Sums up turns. The shipped one, which needs no model, is in [`extract`](mod@crate::extract).

@@ -100,10 +100,4 @@ impl View {
         let shrunk = |(_, change): &(usize, Change)| matches!(change, Change::Shrunk { .. });
         self.from == 0 && self.cleared == 0 && !self.changes.iter().any(shrunk)
     }
-
-    /// Returns true if the provider's own summary stands in front.
-    #[must_use]
-    pub const fn is_native(&self) -> bool {
-        matches!(self.front, Front::Native { .. })
-    }
 }

@@ -4,7 +4,7 @@
 //! is purged, and no conversation of the client finds it.
 
 use context::original::{Handle, Section};
-use context::shrink::{Limits, Recovery, shrink_for};
+use context::shrink::{Limits, Recovery, shrink};
 use context::turn::{self, CallId, Outcome, ToolCall};
 use context::{Part, Role, Text, Tokens, Turn, TurnDraft, TurnId};
 use history::{Conversation, ConversationId, Labels, Purge, Purged, Standing, Tenant, Totals};
@@ -85,7 +85,7 @@ impl Engine {
         let original = draft.after(TurnId::ROOT, &counter);
         let handle = original.id().to_string();
         let (limits, by) = (Limits::new(Tokens::new(most)), Recovery::Expand(&handle));
-        let Some(shrunk) = shrink_for(&said, Some(&call), &limits, &counter, by) else {
+        let Some(shrunk) = shrink(&said, Some(&call), &limits, &counter, by) else {
             return Ok(None);
         };
         let of = beside(client.tenant);

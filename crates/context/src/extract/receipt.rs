@@ -53,17 +53,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::Constraint,
-        Self::Decision,
-        Self::OpenTask,
-        Self::FailedAttempt,
-        Self::ClosedTask,
-        Self::Action,
-        Self::Identifier,
-    ];
-
     /// The name in lower case.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -153,18 +153,6 @@ impl Gate {
         })
     }
 
-    /// The least quality.
-    #[must_use]
-    pub const fn min_quality(&self) -> f64 {
-        self.min_quality
-    }
-
-    /// The largest error.
-    #[must_use]
-    pub const fn max_error(&self) -> f64 {
-        self.max_error
-    }
-
     /// Judges a summary of `source`, the readable text of the turns it stands for, by
     /// [`summary_error`].
     #[must_use]
@@ -185,7 +173,7 @@ impl Gate {
         let artifact = counter.count(source);
         if is_degenerate(summary) {
             return Verdict::Rejected {
-                quality: Quality::nothing(spec, artifact),
+                quality: Quality::nothing(),
                 reason: Rejection::Degenerate,
             };
         }

@@ -11,8 +11,6 @@ use super::error::words;
 pub struct Quality {
     ratio: f64,
     error: f64,
-    spec: Tokens,
-    artifact: Tokens,
 }
 
 impl Quality {
@@ -38,21 +36,14 @@ impl Quality {
         } else {
             error.clamp(0.0, 1.0)
         };
-        Self {
-            ratio,
-            error,
-            spec,
-            artifact,
-        }
+        Self { ratio, error }
     }
 
     /// The quality of a text that stands for nothing: ratio 0, error 1.
-    pub(super) const fn nothing(spec: Tokens, artifact: Tokens) -> Self {
+    pub(super) const fn nothing() -> Self {
         Self {
             ratio: 0.0,
             error: 1.0,
-            spec,
-            artifact,
         }
     }
 
@@ -72,18 +63,6 @@ impl Quality {
     #[must_use]
     pub fn score(&self) -> f64 {
         self.ratio * (1.0 - self.error)
-    }
-
-    /// The length of the description.
-    #[must_use]
-    pub const fn spec(&self) -> Tokens {
-        self.spec
-    }
-
-    /// The length of what it describes.
-    #[must_use]
-    pub const fn artifact(&self) -> Tokens {
-        self.artifact
     }
 
     /// Something is described, and more of it kept than lost.

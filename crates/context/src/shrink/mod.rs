@@ -81,21 +81,9 @@ pub enum Recovery<'a> {
 
 /// Shortens a result that is longer than the limit. `None` where it fits, where it was shortened
 /// before, or where the counter sees no gain. `call` is the call it answers; without it the marker
-/// names the id only, which is the call's.
+/// names the id only, which is the call's. The model has the whole by `recovery`.
 #[must_use]
 pub fn shrink(
-    result: &ToolResult,
-    call: Option<&ToolCall>,
-    limits: &Limits,
-    counter: &dyn TokenCounter,
-) -> Option<Shrunk> {
-    let recovery = Recovery::Expand(result.call.as_str());
-    shrink_for(result, call, limits, counter, recovery)
-}
-
-/// [`shrink`] for a model that has the whole by `recovery`.
-#[must_use]
-pub fn shrink_for(
     result: &ToolResult,
     call: Option<&ToolCall>,
     limits: &Limits,

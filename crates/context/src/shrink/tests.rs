@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{ContentClass, Limits, Recovery, Shrunk, is_shrunk, shrink, shrink_for};
+use super::{ContentClass, Limits, Recovery, Shrunk, is_shrunk};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::turn::{CallId, Outcome, ToolCall, ToolResult};
 use crate::units::Tokens;
@@ -21,6 +21,17 @@ fn call(arguments: &str) -> ToolCall {
         name: "Bash".into(),
         arguments: arguments.into(),
     }
+}
+
+/// The result for a model that has the whole by `expand`.
+fn shrink(
+    result: &ToolResult,
+    call: Option<&ToolCall>,
+    limits: &Limits,
+    counter: &dyn TokenCounter,
+) -> Option<Shrunk> {
+    let recovery = Recovery::Expand(result.call.as_str());
+    super::shrink(result, call, limits, counter, recovery)
 }
 
 fn shrunk(text: &str, max: u64) -> Shrunk {
@@ -76,7 +87,7 @@ fn the_marker_names_only_what_the_model_can_do() {
     let long = call(&"x".repeat(1_000));
     let marker = |call, recovery| {
         let limits = Limits::new(Tokens::new(500));
-        let shrunk = shrink_for(&original, call, &limits, &Heuristic, recovery).unwrap();
+        let shrunk = super::shrink(&original, call, &limits, &Heuristic, recovery).unwrap();
         let line = shrunk.text.lines().next().unwrap().to_owned();
         line.split_once("for the whole ").unwrap().1.to_owned()
     };

@@ -6,8 +6,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::turn::{Outcome, Turn};
-use crate::units::{Pressure, Tokens};
+use crate::turn::Outcome;
+use crate::units::Pressure;
 
 use super::fingerprint::{ContentHash, Shape};
 
@@ -148,22 +148,6 @@ impl Pulse {
             turns: 0,
             metadata: BTreeMap::new(),
         }
-    }
-
-    /// A pulse of the newest of these turns, with the pressure they make in a window of `window` tokens.
-    #[must_use]
-    pub fn of_window(
-        agent: impl Into<String>,
-        at: Timestamp,
-        phase: Phase,
-        turns: &[Turn],
-        window: Tokens,
-    ) -> Self {
-        let newest = turns.last().map(Turn::readable).unwrap_or_default();
-        let used = turns.iter().map(Turn::tokens).sum();
-        Self::new(agent, at, phase, &newest)
-            .with_pressure(Pressure::of(used, window))
-            .with_turns(turns.len() as u64)
     }
 
     /// The same pulse at this pressure.

@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 
 use context::archive::{Archive, MemoryArchive};
-use context::projector::{
-    Compression, ContextProjector, Outcome, Says, Summarizer, SummarizerError,
-};
+use context::projector::{Compression, ContextProjector, Outcome, Summarizer, SummarizerError};
 use context::step::steps;
 use context::window::ContextWindow;
 use context::{Heuristic, Provenance, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
@@ -13,6 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::conversation::{Broken, FirstWords, append_all, drafts, preserved, window};
+use crate::order::Says;
 
 const PREFIXES: [&str; 4] = ["d", "e", "f", "g"];
 

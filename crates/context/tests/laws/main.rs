@@ -11,4 +11,5 @@ mod conversation;
 mod cut;
 mod galois;
 mod linearity;
+mod order;
 mod split;

@@ -3,7 +3,7 @@
 use context::turn::{Role, Turn, TurnDraft, TurnId};
 use context::vitality::{
     ContentHash, Level, Loop, LoopKind, Options, Phase, Pulse, PulseError, Severity, Status,
-    VitalityAnalyzer,
+    VitalityAnalyzer, pulses,
 };
 use context::{Heuristic, Pressure, TokenCounter, Tokens};
 use jiff::{SignedDuration, Timestamp};
@@ -274,7 +274,7 @@ fn turns(number: usize, tokens: u64) -> (Vec<Turn>, Tokens) {
     let mut parent = TurnId::ROOT;
     let turns: Vec<Turn> = (0..number)
         .map(|_| {
-            let turn = TurnDraft::text(Role::User, "x".repeat(80)).after(parent, &Heuristic);
+            let turn = TurnDraft::text(Role::Assistant, "x".repeat(80)).after(parent, &Heuristic);
             parent = turn.id();
             turn
         })
@@ -287,7 +287,8 @@ fn pv_29_a_pulse_of_a_window() {
     // 20 turns of 20 tokens and a frame of 4.
     let (turns, window) = turns(20, 1_000);
     assert_eq!(Heuristic.count(&"x".repeat(80)), Tokens::new(20));
-    let pulse = Pulse::of_window("a", at(0), Phase::Thinking, &turns, window);
+    let pulses = pulses("a", &turns, window);
+    let pulse = pulses.last().unwrap();
     assert_eq!((pulse.turns, pulse.pressure), (20, pressure(0.48)));
     assert_eq!(pulse.hash, ContentHash::of(&"x".repeat(80)));
 }
@@ -295,8 +296,7 @@ fn pv_29_a_pulse_of_a_window() {
 #[test]
 fn pv_30_a_pulse_of_an_empty_window() {
     let (turns, window) = turns(0, 1_000);
-    let pulse = Pulse::of_window("a", at(0), Phase::Waiting, &turns, window);
-    assert_eq!((pulse.turns, pulse.pressure), (0, Pressure::default()));
+    assert!(pulses("a", &turns, window).is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Oversized tool results, shortened before they are first sent.
 
-use context::shrink::{Limits, Recovery, shrink_for};
+use context::shrink::{Limits, Recovery, shrink};
 use context::turn::ToolCall;
 use context::{Part, Role, TokenCounter, Tokens, TurnId};
 use history::Change;
@@ -60,7 +60,7 @@ pub fn shrink_new(
             } else {
                 Recovery::CallAgain
             };
-            let shrunk = shrink_for(result, call.as_ref(), limits, counter, recovery);
+            let shrunk = shrink(result, call.as_ref(), limits, counter, recovery);
             out.extend(shrunk.map(|shrunk| {
                 let result = u32::try_from(number).unwrap_or(u32::MAX);
                 let text = shrunk.text;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use context::shrink::{ContentClass, Limits, Shrunk, is_shrunk, shrink};
+use context::shrink::{ContentClass, Limits, Recovery, Shrunk, is_shrunk, shrink};
 use context::turn::{CallId, Outcome, ToolResult};
 use context::{Heuristic, TokenCounter, Tokens};
 use wire::session::load;
@@ -33,7 +33,9 @@ fn result(text: &str) -> ToolResult {
 /// Shortens a text and checks the laws; `None` where it fits.
 fn check(text: &str, max: u64) -> Option<Shrunk> {
     let limits = Limits::new(Tokens::new(max));
-    let shrunk = shrink(&result(text), None, &limits, &Heuristic);
+    let result_of = result(text);
+    let whole = Recovery::Expand("call_1");
+    let shrunk = shrink(&result_of, None, &limits, &Heuristic, whole);
     let Some(shrunk) = &shrunk else {
         assert!(Heuristic.count(text) <= limits.max());
         return None;

@@ -87,7 +87,16 @@ fn kinds(receipt: &Receipt) -> Vec<Kind> {
 fn every_kind_stands_in_it_with_its_handle() {
     let turns = session();
     let receipt = Receipt::of(&turns, &[], "");
-    assert_eq!(kinds(&receipt), Kind::ALL);
+    let all = [
+        Kind::Constraint,
+        Kind::Decision,
+        Kind::OpenTask,
+        Kind::FailedAttempt,
+        Kind::ClosedTask,
+        Kind::Action,
+        Kind::Identifier,
+    ];
+    assert_eq!(kinds(&receipt), all);
     assert_eq!((receipt.turns, receipt.left_out), (turns.len(), 0));
     let lines: Vec<String> = receipt.lines(MOST).collect();
     insta::assert_snapshot!(lines.join("\n"));

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::turn::{Turn, TurnId};
-use crate::window::ContextWindow;
+use context::window::ContextWindow;
+use context::{Turn, TurnId};
 
 /// The turns that a window says something of: those it shows, and those that its stand-in sums up.
 /// The stand-in itself says nothing of its own, and a dropped turn is not said.
@@ -27,11 +27,6 @@ impl Says {
                 .chain(summarised.iter().copied())
                 .collect(),
         )
-    }
-
-    /// The turns, by id.
-    pub fn iter(&self) -> impl Iterator<Item = TurnId> {
-        self.0.iter().copied()
     }
 }
 
