@@ -253,10 +253,50 @@ impl Modifier {
     /// The meaning of its value, as one sentence.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
-            Self::Keep => "The share of the window that stays verbatim behind the mark.",
+            Self::Keep => {
+                "The share of the window that stays verbatim behind the mark; 0 by default."
+            }
             Self::KeepMessages => "The number of messages that stay verbatim behind the mark.",
             Self::KeepResults => "The number of newest tool results that stay; 0 by default.",
             Self::AtLeast => "The least share of the window that has to be freed; 0 by default.",
+        }
+    }
+}
+
+/// The part of a memory that stays verbatim behind a mark, as a command says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Keep {
+    /// A share of the window.
+    Share(f64),
+    /// A number of messages.
+    Messages(usize),
+}
+
+/// Nothing but what a host cannot take apart.
+impl Default for Keep {
+    fn default() -> Self {
+        Self::Share(0.0)
+    }
+}
+
+impl Keep {
+    /// What a command keeps: `keep`, else `keep_messages`, else the default.
+    ///
+    /// # Errors
+    /// A value that is out of range, as a phrase.
+    pub fn of(message: &Value) -> Result<Self, &'static str> {
+        let share = match message.get(Modifier::Keep.name()) {
+            Some(Value::Number(share)) => Some(*share),
+            Some(Value::Int(share)) => i32::try_from(*share).ok().map(f64::from),
+            _ => None,
+        };
+        match (share, message.get(Modifier::KeepMessages.name())) {
+            (Some(share), _) if (0.0..=1.0).contains(&share) => Ok(Self::Share(share)),
+            (Some(_), _) => Err("a share of the window is a number from 0 to 1"),
+            (None, Some(Value::Int(most))) => usize::try_from(*most)
+                .map(Self::Messages)
+                .map_err(|_| "a number of messages is 0 or more"),
+            (None, _) => Ok(Self::default()),
         }
     }
 }
@@ -365,6 +405,25 @@ mod tests {
         let page = include_str!("../../../docs/plumb/commands.md");
         assert_eq!(super::page(), page, "run `cargo xtask docs`");
         assert_eq!(mem_module(), MEM, "run `cargo xtask docs`");
+    }
+
+    #[test]
+    fn what_a_command_keeps() {
+        let check = |message: &str, expected: Result<Keep, &str>| {
+            let message = Value::parse(message).expect("JSON");
+            assert_eq!(Keep::of(&message), expected);
+        };
+        check(r#"{"mark":true}"#, Ok(Keep::Share(0.0)));
+        check(r#"{"mark":true,"keep":1}"#, Ok(Keep::Share(1.0)));
+        check(
+            r#"{"mark":true,"keep":0.1,"keep_messages":3}"#,
+            Ok(Keep::Share(0.1)),
+        );
+        check(r#"{"mark":true,"keep_messages":3}"#, Ok(Keep::Messages(3)));
+        let share = "a share of the window is a number from 0 to 1";
+        check(r#"{"mark":true,"keep":1.5}"#, Err(share));
+        let messages = "a number of messages is 0 or more";
+        check(r#"{"mark":true,"keep_messages":-1}"#, Err(messages));
     }
 
     #[test]

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::homunculus::event::{Refusal, Telemetry, Verdict, Wish};
 use crate::homunculus::machine::Orders;
 use crate::homunculus::strategy::{Command, Stage, Strategy, When};
-use control::{Keep, marked_at, memory, refused};
+use control::{marked_at, memory, refused};
 use heard::Heard;
 use news::News;
 use report::Report;
@@ -420,14 +420,14 @@ impl Hosted {
                 Ok(())
             }
             ControlCommand::GetMemory | ControlCommand::Mark => {
-                let marked = self.mark(Keep::of(message), orders);
+                let marked = self.mark(message, orders);
                 marked.map(|memory| answer = memory)
             }
             ControlCommand::SetMemory => set_memory(orders),
             ControlCommand::Prepare => is_summarised(message),
             ControlCommand::Swap => orders.give(Command::Swap),
             ControlCommand::Hold => orders.give(Command::Pause),
-            ControlCommand::Extract => orders.extract(control::kept_share(message)),
+            ControlCommand::Extract => control::extract(message, orders),
             ControlCommand::DropTo => control::drop_to(message, orders),
             ControlCommand::Clear => control::clear(message, orders),
             ControlCommand::Abandon => orders.give(Command::Abandon),
@@ -456,15 +456,15 @@ impl Hosted {
     }
 
     /// Marks a place. The provider's own summary stands for a whole request, wherever the strategy would cut.
-    fn mark(&self, keep: Keep, orders: &Orders<'_>) -> Result<Value, Refusal> {
+    fn mark(&self, message: &Value, orders: &Orders<'_>) -> Result<Value, Refusal> {
         let situation = orders.situation();
         let path = &situation.path;
         let cut = if self.route() == Route::Native {
-            path.ends_whole().then_some(path.len())
+            let end = path.ends_whole().then_some(path.len());
+            end.ok_or(Refusal::IllegalCut)?
         } else {
-            keep.cut(&situation)
+            control::cut(message, &situation)?
         };
-        let cut = cut.ok_or(Refusal::IllegalCut)?;
         if cut <= situation.shown.from {
             return Err(Refusal::NoProgress);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::{Heuristic, TokenCounter};
-use plumb::commands::{self, ControlCommand, FieldKind, Modifier};
+use plumb::commands::{self, ControlCommand, FieldKind, Keep};
 use plumb::value::Value;
 
 use super::Agent;
@@ -92,20 +92,11 @@ impl Agent {
 
     /// The part of the memory that stays verbatim behind a mark.
     fn stays(&self, message: &Value) -> Result<Stays, String> {
-        let share = message.get(Modifier::Keep.name()).and_then(number);
-        match (share, message.get(Modifier::KeepMessages.name())) {
-            (Some(share), _) if (0.0..=1.0).contains(&share) => {
-                Ok(Stays::Tokens(self.provider.window().scaled(share)))
-            }
-            (Some(_), _) => Err("a share of the window is a number from 0 to 1".to_owned()),
-            (None, Some(Value::Int(most))) => {
-                let most = usize::try_from(*most);
-                Ok(Stays::Turns(most.map_err(|_| {
-                    "a number of messages is 0 or more".to_owned()
-                })?))
-            }
-            (None, _) => Ok(Stays::Nothing),
-        }
+        Ok(match Keep::of(message)? {
+            Keep::Share(share) if share <= 0.0 => Stays::Nothing,
+            Keep::Share(share) => Stays::Tokens(self.provider.window().scaled(share)),
+            Keep::Messages(most) => Stays::Turns(most),
+        })
     }
 
     fn replaced(

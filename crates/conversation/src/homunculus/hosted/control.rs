@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::{Tokens, TurnId};
-use plumb::commands::{self, ControlCommand, Modifier};
+use plumb::commands::{self, ControlCommand, Keep, Modifier};
 use plumb::value::Value;
 
 use super::heard;
@@ -12,18 +12,6 @@ use crate::homunculus::event::Refusal;
 use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, Situation};
-
-/// The share of the window that stays verbatim behind a mark by default.
-const KEEP: f64 = 0.1;
-
-/// The part that stays verbatim behind a mark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Keep {
-    /// A share of the window.
-    Share(f64),
-    /// A number of messages.
-    Messages(usize),
-}
 
 /// Reads a message: the command it gives. `None` where it names none, or the argument has the wrong type.
 pub(super) fn read(message: &Value) -> Option<ControlCommand> {
@@ -36,25 +24,25 @@ pub(super) fn read(message: &Value) -> Option<ControlCommand> {
     }
 }
 
-impl Keep {
-    pub fn of(message: &Value) -> Self {
-        let messages = count(message.get(Modifier::KeepMessages.name())).map(Self::Messages);
-        messages.unwrap_or_else(|| Self::Share(kept_share(message)))
-    }
-
-    /// The cut that leaves as much.
-    pub fn cut(self, situation: &Situation<'_>) -> Option<usize> {
-        let path = &situation.path;
-        match self {
-            Self::Share(share) => path.cut_keeping(situation.limits.window.scaled(share)),
-            Self::Messages(messages) => path.cut_at_most(path.len().saturating_sub(messages)),
-        }
-    }
+/// The cut that leaves as much as a command keeps verbatim.
+///
+/// # Errors
+/// Where there is none, or what the command keeps is out of range.
+pub(super) fn cut(message: &Value, situation: &Situation<'_>) -> Result<usize, Refusal> {
+    let path = &situation.path;
+    let cut = match Keep::of(message).map_err(|_| Refusal::IllegalCut)? {
+        Keep::Share(share) => path.cut_keeping(situation.limits.window.scaled(share)),
+        Keep::Messages(messages) => path.cut_at_most(path.len().saturating_sub(messages)),
+    };
+    cut.ok_or(Refusal::IllegalCut)
 }
 
-/// The share of the window that a command keeps verbatim.
-pub(super) fn kept_share(message: &Value) -> f64 {
-    number(message.get(Modifier::Keep.name())).unwrap_or(KEEP)
+/// Makes a summary without a model.
+pub(super) fn extract(message: &Value, orders: &mut Orders<'_>) -> Result<(), Refusal> {
+    match Keep::of(message) {
+        Ok(Keep::Share(share)) => orders.extract(share),
+        Ok(Keep::Messages(_)) | Err(_) => Err(Refusal::IllegalCut),
+    }
 }
 
 fn number(value: Option<&Value>) -> Option<f64> {
