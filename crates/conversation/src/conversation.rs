@@ -19,14 +19,14 @@ use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
 use crate::homunculus::{
     Action, Command, Event, Extent, Homunculus, JobId, Outline, Path, Preparation, Refusal,
-    Telemetry, Verdict, When, Wish, Words,
+    Telemetry, Verdict, When, Words,
 };
 use crate::identity::Key;
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
 use crate::ledger::Beside;
 use crate::overlay::Overlay;
-use crate::pins::PinBook;
+use crate::pins::{PinBook, wish};
 use crate::regret::Regrets;
 use crate::rewrite::fits;
 use crate::terms::{Mode, Terms};
@@ -563,11 +563,7 @@ impl Conversation {
     /// Asks the strategy whether a pin that was set is kept; one that is not is taken away.
     pub(crate) fn keeps(&mut self, pin: &Pin, now: Timestamp) -> bool {
         let id = pin.id.to_string();
-        let wish = Wish {
-            id: &id,
-            by: pin.origin.as_str(),
-            tokens: pin.tokens,
-        };
+        let wish = wish(pin, &id);
         let len = self.len();
         let path = Path::new(&self.said.outline, len, self.pins.places());
         let actions = self.supervisor.machine.on(Event::Pinned(wish, path), now);

@@ -1,6 +1,6 @@
 //! The door: what happens goes in, what has to be done comes out.
 
-use context::pin::{Origin, PinId};
+use context::pin::Origin;
 use history::{Conversation as Record, ConversationId};
 use jiff::Timestamp;
 
@@ -120,18 +120,10 @@ impl Conversation {
     fn pin(&mut self, text: &str, origin: Origin, now: Timestamp) -> Effect {
         let counter = self.supervisor.model.counter();
         self.limit_pins();
-        match self.pins.set(text, origin, &counter) {
-            Err(error) => Effect::NotPinned(NotPinned::Refused(error)),
-            Ok(Some(pin)) if self.keeps(&pin, now) => Effect::Pinned(pin),
-            Ok(Some(_)) => Effect::NotPinned(NotPinned::Unwanted),
-            Ok(None) => {
-                let known = PinId::of(text);
-                let pin = self.pins.iter().find(|pin| pin.id == known);
-                Effect::NotPinned(match pin {
-                    Some(pin) => NotPinned::Already(pin.clone()),
-                    None => NotPinned::Unwanted,
-                })
-            }
+        match self.pins.set_new(text, origin, &counter) {
+            Err(why) => Effect::NotPinned(why),
+            Ok(pin) if self.keeps(&pin, now) => Effect::Pinned(pin),
+            Ok(_) => Effect::NotPinned(NotPinned::Unwanted),
         }
     }
 

@@ -79,7 +79,7 @@ pub use flight::Flight;
 pub use incoming::Incoming;
 pub use join::{Joining, Relation};
 pub use overlay::{Overlay, Wanted};
-pub use pins::PinBook;
+pub use pins::{Accepted, PinBook, Resting};
 pub use proof::Proof;
 pub use regret::{Acted, Hider};
 pub use rescue::Rescue;

@@ -1,11 +1,17 @@
 //! The pins of one conversation: those that its user typed and those set from outside.
 
-use crate::homunculus::PinnedAt;
+mod resting;
+
 use context::pin::{
     Directive, Origin, Pin, PinError, PinId, PinLimits, Pinned as Set, Pins, directives,
 };
 use context::{TokenCounter, Turn, TurnId};
 use history::Pinned;
+
+use crate::effect::NotPinned;
+use crate::homunculus::{PinnedAt, Wish};
+
+pub use resting::{Accepted, Resting};
 
 /// The pins in force and where they are said.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +97,26 @@ impl PinBook {
             self.place();
         }
         refused
+    }
+
+    /// Sets a pin from outside.
+    ///
+    /// # Errors
+    /// Where its text is pinned already or cannot be pinned.
+    pub(crate) fn set_new(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        counter: &dyn TokenCounter,
+    ) -> Result<Pin, NotPinned> {
+        match self.set(text, origin, counter) {
+            Err(error) => Err(NotPinned::Refused(error)),
+            Ok(Some(pin)) => Ok(pin),
+            Ok(None) => {
+                let known = self.pins.get(PinId::of(text));
+                Err(known.map_or(NotPinned::Unwanted, |pin| NotPinned::Already(pin.clone())))
+            }
+        }
     }
 
     /// Sets a pin from outside; `None` where its text is pinned already.
@@ -264,6 +290,15 @@ impl PinBook {
             tokens: pin.tokens,
         };
         self.places = self.pins.iter().map(place).collect();
+    }
+}
+
+/// A strategy's question whether it keeps a pin. `id`: the pin's, written.
+pub(crate) fn wish<'a>(pin: &Pin, id: &'a str) -> Wish<'a> {
+    Wish {
+        id,
+        by: pin.origin.as_str(),
+        tokens: pin.tokens,
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use context::pin::{Origin, Pin, PinId, Pins, Subject};
-use conversation::{Effect, Input, NotPinned, Order, PinBook};
+use context::pin::{Origin, Pin, PinId, Subject};
+use conversation::{Accepted, Effect, Input, NotPinned, Order, PinBook, Resting};
 use history::{Conversation as Record, ConversationId, MarkId, Pinned, Purge, Purged};
 use jiff::Timestamp;
 use wire::api::render_turn;
@@ -49,18 +49,24 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Pin, EngineError> {
         let live = self.live(client, of);
-        let pin = match &live {
+        let Accepted { pin, released } = match &live {
             Some(shared) => {
                 let effects = shared.lock().on(Input::Pin(text, Origin::Api), now);
-                pinned(effects)?
+                Accepted {
+                    pin: pinned(effects)?,
+                    released: Vec::new(),
+                }
             }
-            None => self.pin_stored(client, of, text)?,
+            None => self.pin_at_rest(client, of, (text, now))?,
         };
         let written = Pinned {
             pin: pin.clone(),
             said_in: None,
         };
         let kept = self.store.write(client.tenant, &mut |store| {
+            for &id in &released {
+                store.remove_pin(of, id)?;
+            }
             store.set_pin(of, &written).map(drop)
         });
         if let (Err(_), Some(shared)) = (&kept, live) {
@@ -112,21 +118,23 @@ impl Engine {
         self.pin(client, of, &subject.text(&path)?, now)
     }
 
-    /// A pin of a conversation that is not in memory.
-    fn pin_stored(
+    /// A pin of a conversation that is not in memory, and the pins that it replaces.
+    fn pin_at_rest(
         &self,
         client: &Client,
         of: ConversationId,
-        text: &str,
-    ) -> Result<Pin, EngineError> {
-        let record = self.record(client, of)?;
-        let stored = self.read(client.tenant, |store| store.pins(of))?;
-        let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
-        let model = self.directory.commons.model(&record.model);
-        pins.set_limits(self.directory.terms.pin_limits(&model));
-        pins.add(text, Origin::Api, None, &model.counter())?;
-        let pin = pins.get(PinId::of(text)).cloned();
-        pin.ok_or(EngineError::PinUnwanted)
+        (text, now): (&str, Timestamp),
+    ) -> Result<Accepted, EngineError> {
+        let resting = self.read(client.tenant, |store| Resting::load(store, of))?;
+        let resting = resting.ok_or(EngineError::NoConversation(of))?;
+        let model = self.directory.commons.model(resting.model());
+        let accepted = resting.pin(&self.directory.terms, &model, (text, Origin::Api), now);
+        accepted.or_else(|why| {
+            Ok(Accepted {
+                pin: kept_already(why)?,
+                released: Vec::new(),
+            })
+        })
     }
 
     /// Removes a pin that was set through [`pin`](Self::pin). Returns `false` where there is none.
@@ -336,10 +344,19 @@ pub enum Selection {
 fn pinned(effects: Vec<Effect>) -> Result<Pin, EngineError> {
     for effect in effects {
         match effect {
-            Effect::Pinned(pin) | Effect::NotPinned(NotPinned::Already(pin)) => return Ok(pin),
-            Effect::NotPinned(NotPinned::Refused(error)) => return Err(error.into()),
+            Effect::Pinned(pin) => return Ok(pin),
+            Effect::NotPinned(why) => return kept_already(why),
             _ => {}
         }
     }
     Err(EngineError::PinUnwanted)
+}
+
+/// The pin that a text has already.
+fn kept_already(why: NotPinned) -> Result<Pin, EngineError> {
+    match why {
+        NotPinned::Already(pin) => Ok(pin),
+        NotPinned::Refused(error) => Err(error.into()),
+        NotPinned::Unwanted => Err(EngineError::PinUnwanted),
+    }
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ::conversation::journal::Journal;
-use ::conversation::{Effect, Input, NotPinned, PinBook};
+use ::conversation::{Accepted, Effect, Input, NotPinned, PinBook, Resting};
 use context::original::{Handle, Section};
-use context::pin::{Origin, Pin, PinId, Pins, Subject};
+use context::pin::{Origin, PinId, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{
     Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Purged, Spent, Store, Tenant,
@@ -495,33 +495,32 @@ impl Inner {
             }
         };
         let now = (self.parts.clock)();
-        let pin: Pin = if let Some(shared) = &found.shared {
-            let effects = shared.lock().on(Input::Pin(&text, origin), now);
-            let mut effects = self.settle(shared, 0, effects).into_iter();
-            match effects.next() {
-                Some(Effect::Pinned(pin)) => pin,
-                Some(Effect::NotPinned(NotPinned::Already(pin))) => {
-                    let removable = shared.lock().pins().is_removable(pin.id);
-                    return Ok(pin_report(&pin, removable));
+        let pinned = match &found.shared {
+            Some(shared) => {
+                let effects = shared.lock().on(Input::Pin(&text, origin), now);
+                let mut effects = self.settle(shared, 0, effects).into_iter();
+                let released = Vec::new();
+                match effects.next() {
+                    Some(Effect::Pinned(pin)) => Ok(Accepted { pin, released }),
+                    Some(Effect::NotPinned(why)) => Err((why, shared.lock().pins().clone())),
+                    _ => return Err(ReportError::NotKept),
                 }
-                Some(Effect::NotPinned(NotPinned::Refused(error))) => return Err(refused(error)),
-                _ => return Err(ReportError::NotKept),
             }
-        } else {
-            let stored = self.past(&found, id).await?.pins;
-            let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
-            let model = self
-                .directory
-                .commons
-                .model(&found.line.model.as_str().into());
-            pins.set_limits(self.directory.terms.pin_limits(&model));
-            pins.add(&text, origin, None, &model.counter())
-                .map_err(refused)?;
-            let pin = pins.get(PinId::of(&text)).cloned();
-            pin.ok_or(ReportError::NoConversation)?
+            None => self.pin_at_rest(found.tenant, id, (&text, origin)).await?,
+        };
+        let Accepted { pin, released } = match pinned {
+            Ok(accepted) => accepted,
+            Err((NotPinned::Already(pin), book)) => {
+                return Ok(pin_report(&pin, book.is_removable(pin.id)));
+            }
+            Err((NotPinned::Refused(error), _)) => return Err(refused(error)),
+            Err((NotPinned::Unwanted, _)) => return Err(ReportError::NotKept),
         };
         let kept = pin.clone();
         let work = Box::new(move |store: &mut dyn Store| {
+            for &id_of_pin in &released {
+                store.remove_pin(id, id_of_pin)?;
+            }
             let pinned = Pinned {
                 pin: kept.clone(),
                 said_in: None,
@@ -536,6 +535,22 @@ impl Inner {
         }
         kept?;
         Ok(pin_report(&pin, true))
+    }
+
+    /// A pin of a conversation that is not in memory; a refusal comes with the pins in force.
+    async fn pin_at_rest(
+        &self,
+        tenant: Tenant,
+        id: ConversationId,
+        (text, origin): (&str, Origin),
+    ) -> Result<Result<Accepted, (NotPinned, PinBook)>, ReportError> {
+        let load = move |store: &dyn Store| Resting::load(store, id);
+        let resting = self.writer.read(tenant, load).await?;
+        let resting = resting.ok_or(ReportError::NoConversation)?;
+        let terms = &self.directory.terms;
+        let model = self.directory.commons.model(resting.model());
+        let accepted = resting.pin(terms, &model, (text, origin), (self.parts.clock)());
+        Ok(accepted.map_err(|why| (why, resting.book(terms, &model))))
     }
 
     async fn unpin(
