@@ -106,17 +106,18 @@ impl ContextWindow {
         }
     }
 
-    /// A window with these turns.
-    ///
-    /// # Errors
-    /// [`WindowError::AlreadyThere`] where two of them have one id.
+    /// A window with these turns, focused on the last. A log may hold one message twice in one place; the
+    /// window takes it once.
+    #[must_use]
     pub fn from_turns(
         limit: Tokens,
+        classifier: Arc<dyn Classifier>,
         turns: impl IntoIterator<Item = Turn>,
-    ) -> Result<Self, WindowError> {
+    ) -> Self {
+        let empty = Self::with_classifier(limit, classifier);
         turns
             .into_iter()
-            .try_fold(Self::new(limit), |window, turn| window.push(turn))
+            .fold(empty, |window, turn| window.push(turn).unwrap_or(window))
     }
 
     /// The same window with a further turn, focused on it.

@@ -62,6 +62,7 @@ pub mod rewrite;
 pub mod seal;
 mod terms;
 pub mod view;
+pub mod window;
 pub mod words;
 
 use context::coded::{self, CodeEntry};

@@ -410,6 +410,8 @@ pub struct Placed {
     pub role: &'static str,
     /// The treatment when room is needed: `droppable`, `required` or `preserved`.
     pub class: &'static str,
+    /// The reason for this treatment.
+    pub why: String,
     /// The treatment before a pin raised it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<&'static str>,

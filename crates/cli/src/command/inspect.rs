@@ -53,6 +53,12 @@ pub struct InspectArgs {
     /// summarized, preserved ones stay
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "at")]
     pub fit: Option<Tokens>,
+    /// With --fit: keep the newest turns of this size verbatim
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "fit")]
+    pub keep: Option<Tokens>,
+    /// With --at: preserve everything that the user sends, not only what the user demands
+    #[arg(long, requires = "at")]
+    pub all_words: bool,
     /// Print one line per step of the agent, with its pressure and fingerprints, and whether it loops.
     /// A file of such lines is read back
     #[arg(long, conflicts_with_all = ["problems", "json", "at"])]
@@ -95,6 +101,8 @@ pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
                 at,
                 around: args.around,
                 fit: args.fit,
+                keep: args.keep.unwrap_or(Tokens::ZERO),
+                all_words: args.all_words,
             };
             window::print(session, place, &*counter, console)?;
         }

@@ -27,3 +27,31 @@ fn it_fits_a_narrow_terminal() {
     let widest = shown.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(60), "{shown}");
 }
+
+#[test]
+fn the_window_at_a_turn() {
+    let at = |more: &[&str]| {
+        let mut command = vec!["inspect", "claude.jsonl", "--at", "9"];
+        command.extend(more);
+        let ran = ebbtide(&command);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        (ran.stdout, ran.stderr)
+    };
+    let line = "2 assistant call     droppable";
+    assert!(at(&[]).0.contains(line));
+    let (window, _) = at(&["--all-words"]);
+    assert!(!window.contains(line) && window.contains("2 assistant call     required"));
+    let (window, notes) = at(&["--fit", "120"]);
+    assert!(window.contains("2 user      summary  required"), "{window}");
+    assert!(notes.contains("(turn 2 stands for them)"), "{notes}");
+    let (window, _) = at(&["--fit", "120", "--keep", "100"]);
+    assert!(window.contains(line), "{window}");
+}
+
+#[test]
+fn its_pulses_and_how_its_agent_was() {
+    let ran = ebbtide(&["inspect", "claude.jsonl", "--pulses"]);
+    assert_eq!(ran.stdout.lines().count(), 3);
+    let end = "the newest 3 steps did 3 different things; at 0 % of the window";
+    assert!(ran.stderr.contains(end), "{}", ran.stderr);
+}

@@ -1,5 +1,7 @@
 //! CW: the context window.
 
+use std::sync::Arc;
+
 use context::archive::MemoryArchive;
 use context::classify::Demands;
 use context::linearity::ResourceClass::{Droppable, Preserved, Required};
@@ -321,9 +323,8 @@ fn cw_37_a_window_is_rebuilt_from_its_turns() {
         .append(TurnDraft::text(U, "one"), &Heuristic)
         .append(TurnDraft::text(A, "two"), &Heuristic)
         .seek(1);
-    let rebuilt = ContextWindow::from_turns(window.limit(), window.to_vec())
-        .unwrap()
-        .seek(1);
+    let classifier = Arc::new(Demands::default());
+    let rebuilt = ContextWindow::from_turns(window.limit(), classifier, window.to_vec()).seek(1);
     assert_eq!(rebuilt, window);
     assert_eq!((rebuilt.len(), rebuilt.position()), (2, 1));
     assert_eq!(rebuilt.limit(), Tokens::new(5_000));

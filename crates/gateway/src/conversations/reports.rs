@@ -468,8 +468,8 @@ impl Inner {
     ) -> Result<WindowAt, ReportError> {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
-        let whole = window::of(Tokens::new(found.line.gauge.window), past.path);
-        let whole = window::with_pins(whole, &past.pins);
+        let limit = Tokens::new(found.line.gauge.window);
+        let whole = ::conversation::window::of(limit, past.path, &past.pins);
         let here = whole.seek(at.unwrap_or(whole.len()));
         Ok(WindowAt {
             at: here.position(),

@@ -71,15 +71,17 @@ impl Turn {
                 figures::percent(share)
             ),
         };
+        let why = match placed.was {
+            Some(was) => format!(" ({}, was {was})", placed.why),
+            None if placed.why.is_empty() => String::new(),
+            None => format!(" ({})", placed.why),
+        };
         Self {
             title: format!("{}. {}{focus}", placed.at, placed.role),
             role: placed.role,
             facts: format!(
-                "{}{}, {} tokens{filled}",
+                "{}{why}, {} tokens{filled}",
                 placed.class,
-                placed
-                    .was
-                    .map_or(String::new(), |was| format!(" (pinned, was {was})")),
                 figures::count(placed.tokens)
             ),
             text: Folded::new(&placed.text, SHOWN, MOST),
@@ -98,7 +100,8 @@ mod tests {
         for part in [
             "The window at turn 30 of 60",
             "30. assistant (here)",
-            "required, 12 tokens, all up to here fill",
+            "required (the user tells it), 12 tokens, all up to here fill",
+            "required (the user tells it, was droppable), 12 tokens",
             "?at=10",
             "?at=50",
         ] {

@@ -225,6 +225,7 @@ impl Reports for Lively {
                     at,
                     role: ["user", "assistant", "tool"][at % 3],
                     class: "required",
+                    why: HOSTILE.to_owned(),
                     was: None,
                     tokens: 900,
                     filled: 900 * at as u64,

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use context::archive::MemoryArchive;
+use context::classify::Demands;
 use context::cut::{Cuts, Rule};
 use context::linearity::ResourceClass;
 use context::projector::{ContextProjector, Outcome, Summarizer, SummarizerError};
@@ -178,7 +180,8 @@ fn compression_keeps_what_is_preserved_and_never_grows() {
     let Some(corpus) = corpus() else { return };
     let projector = ContextProjector::new(&FirstWords, &Heuristic);
     for (title, turns) in sessions(&corpus) {
-        let window = ContextWindow::from_turns(Tokens::new(200_000), turns).unwrap();
+        let classifier = Arc::new(Demands::default());
+        let window = ContextWindow::from_turns(Tokens::new(200_000), classifier, turns);
         let mut archive = MemoryArchive::new();
         for share in [0.5, 0.2, 0.05] {
             let target = window.tokens().scaled(share);

@@ -77,6 +77,12 @@ fn described(agent: &str, analyzer: &VitalityAnalyzer) -> String {
     if figures.most_repeated > 1 {
         line += &format!(", one of them {} times", figures.most_repeated);
     }
+    if let Some(last) = analyzer.history(agent).last() {
+        line += &format!(
+            "; at {} of the window",
+            figures::percent(last.pressure.get())
+        );
+    }
     if !status.is_healthy() {
         line += &format!("; advice: {}", status.recommendations().join(", "));
     }

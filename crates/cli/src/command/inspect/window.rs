@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::archive::MemoryArchive;
-use context::classify::Demands;
+use context::classify::Seed;
 use context::extract::Extractive;
 use context::projector::{ContextProjector, Outcome};
 use context::quality::reconstruction_error;
@@ -27,6 +27,10 @@ pub(super) struct Place {
     pub around: Option<usize>,
     /// The size that the window is made to fit.
     pub fit: Option<Tokens>,
+    /// The newest tokens that stay verbatim then.
+    pub keep: Tokens,
+    /// All that the user sends is preserved, not only what the user demands.
+    pub all_words: bool,
 }
 
 /// Prints the window up to turn `at`: each turn with its role, kind, class and tokens. With a size, it
@@ -38,17 +42,21 @@ pub(super) fn print(
     console: &mut Console,
 ) -> Result<(), Failure> {
     let limit = place.fit.unwrap_or(LIMIT);
-    let empty = ContextWindow::with_classifier(limit, Arc::new(Demands::default()));
     let said = match place.around {
         Some(around) => place.at.saturating_add(around),
         None => place.at,
     };
-    // A log may hold one message twice in one place; the window takes it once.
-    let whole = session.turns.iter().take(said).fold(empty, |window, turn| {
-        window.push(turn.clone()).unwrap_or(window)
-    });
+    let turns = session.turns.iter().take(said).cloned();
+    let whole = if place.all_words {
+        ContextWindow::from_turns(limit, Arc::new(Seed), turns)
+    } else {
+        conversation::window::of(limit, turns, &[])
+    };
     let shown = match place.fit {
-        Some(target) => fitted(&whole, target, counter, console)?,
+        Some(target) => {
+            let projector = ContextProjector::new(&Extractive, counter).keep_recent(place.keep);
+            fitted(&whole, target, &projector, console)?
+        }
         None => whole,
     };
     let focus = shown.seek(place.at);
@@ -77,22 +85,29 @@ pub(super) fn print(
 fn fitted(
     whole: &ContextWindow,
     target: Tokens,
-    counter: &dyn TokenCounter,
+    projector: &ContextProjector<'_>,
     console: &mut Console,
 ) -> Result<ContextWindow, Failure> {
     if let Some(turn) = full_at(whole) {
         console.note(format!("the window is full at turn {turn}"));
     }
-    let projector = ContextProjector::new(&Extractive, counter);
     let mut archive = MemoryArchive::new();
     let Ok(done) = projector.compress(whole, target, &mut archive) else {
         return Ok(whole.clone());
     };
     if done.outcome != Outcome::Unchanged {
         let lost = reconstruction_error(&words(whole), &words(&done.window));
+        let behind = done.window.compacted();
+        let summary = behind.and_then(|behind| {
+            let mut turns = done.window.turns();
+            turns.position(|turn| turn.id() == behind.stand_in())
+        });
+        let place = summary.map_or(String::new(), |at| {
+            format!(" (turn {} stands for them)", at + 1)
+        });
         console.note(format!(
-            "{} left out, {} summarized, {} kept in full; {} of the size before, {} of the words in \
-             their order",
+            "{} left out, {} summarized{place}, {} kept in full; {} of the size before, {} of the \
+             words in their order",
             figures::plural(done.dropped.len(), "turn"),
             done.summarised.len(),
             done.preserved,

@@ -1,30 +1,12 @@
 //! The window at a turn: what the conversation was when it had so many turns.
 
-use context::linearity::ResourceClass;
 use context::window::ContextWindow;
 use context::{Tokens, Turn};
-use history::Pinned;
 
 use crate::report::Placed;
 
 /// Turns shown before and behind the focus.
 const AROUND: usize = 10;
-
-/// The window of these turns. A turn that stands in the store twice is taken once.
-pub(super) fn of(limit: Tokens, path: Vec<Turn>) -> ContextWindow {
-    let empty = ContextWindow::new(limit);
-    path.into_iter()
-        .fold(empty, |window, turn| window.push(turn).unwrap_or(window))
-}
-
-/// The same window with the turns that pins were said in preserved.
-pub(super) fn with_pins(window: ContextWindow, pins: &[Pinned]) -> ContextWindow {
-    let said_in = pins.iter().filter_map(|pinned| pinned.said_in);
-    said_in.fold(window, |window, turn| {
-        let preserved = ResourceClass::Preserved;
-        window.promote(turn, preserved, "pinned").unwrap_or(window)
-    })
-}
 
 /// The turns around the focus.
 pub(super) fn around(window: &ContextWindow) -> Vec<Placed> {
@@ -42,11 +24,13 @@ pub(super) fn around(window: &ContextWindow) -> Vec<Placed> {
         let turn = here.extract()?;
         let tag = here.linearity().get(turn.id())?;
         let was = tag.first_class();
+        let why = tag.rationale().last().map(ToString::to_string);
         Some(Placed {
             at,
             role: turn.role().as_str(),
             class: tag.class().as_str(),
             was: (was != tag.class()).then(|| was.as_str()),
+            why: why.unwrap_or_default(),
             tokens: turn.tokens().get(),
             filled: filled.peek(at).get(),
             text: turn.readable(),
@@ -59,7 +43,9 @@ pub(super) fn around(window: &ContextWindow) -> Vec<Placed> {
 mod tests {
     use context::{Heuristic, Role, Tokens, TurnDraft, TurnId};
 
-    use super::{around, of};
+    use conversation::window::of;
+
+    use super::around;
 
     #[test]
     fn the_window_moves_along_the_turns() {
@@ -74,7 +60,7 @@ mod tests {
             parent = turn.id();
             turn
         });
-        let window = of(Tokens::new(10_000), turns.collect());
+        let window = of(Tokens::new(10_000), turns, &[]);
         let check = |at: usize, expected: std::ops::RangeInclusive<usize>| {
             let placed = around(&window.seek(at));
             let places: Vec<usize> = placed.iter().map(|placed| placed.at).collect();
@@ -92,6 +78,6 @@ mod tests {
         check(15, 5..=25);
         check(0, 1..=10);
         check(99, 20..=30);
-        assert!(around(&of(Tokens::new(10), Vec::new())).is_empty());
+        assert!(around(&of(Tokens::new(10), Vec::new(), &[])).is_empty());
     }
 }
