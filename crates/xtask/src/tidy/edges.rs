@@ -1,5 +1,6 @@
 //! The edges between crates, and their folders.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
@@ -39,17 +40,22 @@ struct Table {
     rows: Vec<Allowed>,
 }
 
-/// A crate and the crates it may use.
+/// A crate and the crates it may use, each with the reason.
 #[derive(Debug, Deserialize)]
 struct Allowed {
     name: String,
-    uses: Vec<String>,
+    #[serde(default)]
+    uses: BTreeMap<String, String>,
 }
 
 fn parse(text: &str) -> anyhow::Result<Vec<Allowed>> {
     let Table { rows } = toml::from_str(text).context("cannot parse edges.toml")?;
     for (number, Allowed { name, uses }) in rows.iter().enumerate() {
-        for used in uses {
+        for (used, reason) in uses {
+            ensure!(
+                reason.trim().contains(' '),
+                "edges.toml: the edge from `{name}` to `{used}` has no reason"
+            );
             ensure!(
                 rows.iter().take(number).any(|above| above.name == *used),
                 "edges.toml: `{name}` may not use `{used}`, which does not stand above it"
@@ -78,8 +84,13 @@ fn check_package(package: &Package, allowed: &[Allowed]) -> Vec<Violation> {
     match allowed.iter().find(|row| row.name == *name) {
         None => report("edges", format!("`{name}` does not stand in edges.toml")),
         Some(row) => {
-            for used in uses.iter().filter(|used| !row.uses.contains(used)) {
+            for used in uses.iter().filter(|used| !row.uses.contains_key(*used)) {
                 report("edges", format!("`{name}` may not use `{used}`"));
+            }
+            for allowed in row.uses.keys().filter(|allowed| !uses.contains(*allowed)) {
+                let message =
+                    format!("`{name}` does not use `{allowed}`; take it out of edges.toml");
+                report("edges", message);
             }
         }
     }
@@ -91,7 +102,7 @@ mod tests {
     use super::{check_package, missing, parse};
     use crate::tidy::tree::Package;
 
-    const TABLE: &str = "[[crate]]\nname = 'a'\nuses = []\n[[crate]]\nname = 'b'\nuses = ['a']";
+    const TABLE: &str = "[[crate]]\nname = 'a'\n[[crate]]\nname = 'b'\nuses.a = 'what is counted'";
 
     #[track_caller]
     fn check(name: &str, folder: &str, uses: &[&str], expected: &[&str]) {
@@ -110,6 +121,12 @@ mod tests {
     #[test]
     fn edges_and_folders() {
         check("b", "crates/b", &["a"], &[]);
+        check(
+            "b",
+            "crates/b",
+            &[],
+            &["`b` does not use `a`; take it out of edges.toml"],
+        );
         check("a", "crates/a", &["b"], &["`a` may not use `b`"]);
         check("c", "crates/c", &[], &["`c` does not stand in edges.toml"]);
         check(
@@ -134,7 +151,15 @@ mod tests {
 
     #[test]
     fn an_edge_downwards_is_refused_in_the_table() {
-        parse("[[crate]]\nname = 'a'\nuses = ['b']\n[[crate]]\nname = 'b'\nuses = []").unwrap_err();
+        parse("[[crate]]\nname = 'a'\nuses.b = 'for what'\n[[crate]]\nname = 'b'").unwrap_err();
         parse("").unwrap_err();
+    }
+
+    #[test]
+    fn an_edge_without_a_reason_is_refused_in_the_table() {
+        for uses in ["['a']", "{ a = '' }", "{ a = ' yes ' }"] {
+            let table = format!("[[crate]]\nname = 'a'\n[[crate]]\nname = 'b'\nuses = {uses}");
+            parse(&table).unwrap_err();
+        }
     }
 }
