@@ -158,8 +158,9 @@ pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 /// Packs every published crate as `cargo publish` would. Fails where a path dependency has no version or the
-/// lock file is out of date. Compiles nothing; before a release, run
-/// `cargo package --workspace --exclude xtask`, which builds each packed crate too.
+/// lock file is out of date. Compiles nothing: to verify a packed crate builds it and all its dependencies once more,
+/// in a target of its own, which takes as long as all else here. Before a release, run
+/// `cargo package --workspace --exclude xtask`, which does.
 fn packages(root: &Path) -> anyhow::Result<()> {
     cargo_line(
         "package --quiet --workspace --exclude xtask --no-verify --allow-dirty --locked",

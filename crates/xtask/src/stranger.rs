@@ -19,6 +19,8 @@ use crate::command::{self, say, variable};
 
 /// The longest CPU time from the clone to the end of the demo.
 const DEMO: Duration = Duration::from_secs(300);
+/// The largest program of a release build, in bytes.
+const LARGEST: u64 = 30_000_000;
 /// The largest distance of a figure of the demo from README's: a share of it, and so much more. The agent
 /// reads the files as they are.
 const NEAR: (f64, f64) = (0.25, 0.2);
@@ -143,6 +145,7 @@ impl Stranger {
                     DEMO.as_secs()
                 );
                 agree(&figures(&readme), &figures(&printed))?;
+                small(&self.clone.join("target/release/ebbtide"))?;
             }
             // The provider is no command of README; it is there once the program is.
             if self.provider.is_none() && line.starts_with("cargo install") {
@@ -330,6 +333,18 @@ fn used() -> Duration {
     Duration::from_millis(ticks * 1_000 / TICKS)
 }
 
+/// Checks that the program is as small as `Cargo.toml` says.
+fn small(program: &Path) -> anyhow::Result<()> {
+    let missing = || format!("there is no {}", program.display());
+    let size = fs::metadata(program).with_context(missing)?.len();
+    ensure!(
+        size < LARGEST,
+        "the program has {size} bytes, not less than {LARGEST}"
+    );
+    say(&format!("the program has {size} bytes"));
+    Ok(())
+}
+
 /// The size of a folder, as `du` prints it.
 fn disk(folder: &Path) -> anyhow::Result<String> {
     let mut du = command::program("du -sh", folder);
@@ -369,7 +384,19 @@ exec curl --silent --show-error --fail "$url/responses" \
 mod tests {
     use std::path::Path;
 
-    use super::{Role, agree, commands, figures, role};
+    use super::{LARGEST, Role, agree, commands, figures, role, small};
+
+    #[test]
+    fn a_large_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ebbtide");
+        small(&program).unwrap_err();
+        let file = std::fs::File::create(&program).unwrap();
+        file.set_len(LARGEST - 1).unwrap();
+        small(&program).unwrap();
+        file.set_len(LARGEST).unwrap();
+        small(&program).unwrap_err();
+    }
 
     #[test]
     fn every_command_of_readme_has_a_role() {
