@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use context::classify::Demands;
+use context::classify::{Classes, Demands};
 use context::linearity::ResourceClass;
 use context::window::ContextWindow;
-use context::{Tokens, Turn};
+use context::{Role, Tokens, Turn};
 use history::Pinned;
 
 /// The window of these turns, for `limit` tokens, focused on the last. The turns that `pins` were said in are
@@ -22,4 +22,17 @@ pub fn of(limit: Tokens, turns: impl IntoIterator<Item = Turn>, pins: &[Pinned])
         let preserved = ResourceClass::Preserved;
         window.promote(turn, preserved, "pinned").unwrap_or(window)
     })
+}
+
+/// The number of turns at the beginning that may leave a view without a summary: those that are droppable, and system
+/// turns, which stay in front. Looks at no turn behind the first that may not.
+#[must_use]
+pub fn droppable(limit: Tokens, turns: &[Turn]) -> usize {
+    let mut classes = Classes::new(limit, Arc::new(Demands::default()));
+    let may_leave = |turn: &Turn| {
+        let class = classes.push(turn);
+        turn.role() == Role::System || class == ResourceClass::Droppable
+    };
+    let stays = turns.iter().map(may_leave).position(|may| !may);
+    stays.unwrap_or(turns.len())
 }

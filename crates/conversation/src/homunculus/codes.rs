@@ -108,6 +108,11 @@ pub const CODES: &[CodeEntry] = &[
         remedy: "The next swap comes when the window is nearly full; `redo` brings the old one back.",
     },
     CodeEntry {
+        code: ErrorCode::new("E0621"),
+        meaning: "what would leave the view is not droppable",
+        remedy: "Summarize instead (`extract`), or declare `guards: false` in the strategy's terms.",
+    },
+    CodeEntry {
         code: ErrorCode::new("E0622"),
         meaning: "an order for a gateway that only observes",
         remedy: "Start the gateway with `--mode on`; in mode observe, requests go out as they came.",
@@ -132,6 +137,7 @@ impl Coded for Refusal {
             Self::NothingDone => "E0618",
             Self::DoesNotFit(_) => "E0619",
             Self::TakenBack => "E0620",
+            Self::NotDroppable => "E0621",
             Self::Observing => "E0622",
         })
     }

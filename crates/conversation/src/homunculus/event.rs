@@ -225,6 +225,9 @@ pub enum Refusal {
     /// A swap was taken back, and there is room.
     #[error("a swap was taken back; the next comes when the window is nearly full")]
     TakenBack,
+    /// What would leave the view is not droppable, so it needs a summary.
+    #[error("what comes next may not leave without a summary")]
+    NotDroppable,
     /// Orders of people are not carried out.
     #[error("the gateway only observes and changes no request")]
     Observing,
@@ -267,6 +270,7 @@ impl Refusal {
             Self::NothingDone => "nothing_done",
             Self::DoesNotFit(_) => "does_not_fit",
             Self::TakenBack => "taken_back",
+            Self::NotDroppable => "not_droppable",
             Self::Observing => "observing",
             Self::CanNotHold => "no_hold",
             Self::NotPinned { word, .. } => word,

@@ -428,7 +428,9 @@ impl Hosted {
             ControlCommand::Swap => orders.give(Command::Swap),
             ControlCommand::Hold => orders.give(Command::Pause),
             ControlCommand::Extract => control::extract(message, orders),
-            ControlCommand::DropTo => control::drop_to(message, orders),
+            ControlCommand::DropTo => {
+                control::drop_to(message, orders, self.program.terms().guards)
+            }
             ControlCommand::Clear => control::clear(message, orders),
             ControlCommand::Abandon => orders.give(Command::Abandon),
             ControlCommand::Pin => named(message, command).map_or(Ok(()), |it| orders.pin(it)),

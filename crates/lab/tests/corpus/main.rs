@@ -12,6 +12,7 @@
 )]
 
 mod adaptive;
+mod drops;
 mod locate;
 mod recall;
 mod receipt;

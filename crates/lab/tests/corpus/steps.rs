@@ -18,7 +18,7 @@ use wire::session::load;
 use crate::locate::corpus;
 
 /// Every session of the corpus that can be read, by its title.
-fn sessions(corpus: &Path) -> Vec<(String, Vec<Turn>)> {
+pub fn sessions(corpus: &Path) -> Vec<(String, Vec<Turn>)> {
     let mut out = Vec::new();
     for path in transcripts(corpus) {
         let bytes = std::fs::read(&path).unwrap();

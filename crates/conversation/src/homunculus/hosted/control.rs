@@ -8,10 +8,12 @@ use plumb::value::Value;
 
 use super::heard;
 use super::reads::Reads;
+use super::terms::Guards;
 use crate::homunculus::event::Refusal;
 use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, Situation};
+use crate::window;
 
 /// Reads a message: the command it gives. `None` where it names none, or the argument has the wrong type.
 pub(super) fn read(message: &Value) -> Option<ControlCommand> {
@@ -111,7 +113,17 @@ fn begins(id: &TurnId) -> u64 {
 
 /// Drops as few of the oldest steps as bring the view below a share of the window; if none does, all that
 /// may be dropped. A view that is already below stays as it is.
-pub(super) fn drop_to(message: &Value, orders: &mut Orders<'_>) -> Result<(), Refusal> {
+///
+/// Under guards, nothing is dropped whose class is not droppable: it would be lost without a summary. What products
+/// without guards drop is dropped whatever it says.
+///
+/// # Errors
+/// Where no step can be dropped, or what follows may not be.
+pub(super) fn drop_to(
+    message: &Value,
+    orders: &mut Orders<'_>,
+    guards: Guards,
+) -> Result<(), Refusal> {
     let share = number(message.get(ControlCommand::DropTo.name())).ok_or(Refusal::IllegalCut)?;
     let cut = {
         let situation = orders.situation();
@@ -120,15 +132,26 @@ pub(super) fn drop_to(message: &Value, orders: &mut Orders<'_>) -> Result<(), Re
         if situation.view < most {
             return Ok(());
         }
+        let end = match guards {
+            Guards::Off => path.len(),
+            Guards::On => {
+                // Without the words at hand, no class is known.
+                let turns = path.turns().get(shown.from..).unwrap_or_default();
+                shown.from + window::droppable(situation.limits.window, turns)
+            }
+        };
         let size = |cut: usize| situation.size(&shown.dropped(cut));
-        let mut cut = path.cut_at_least(shown.from + 1);
-        while let Some(at) = cut
-            && size(at) >= most
-            && let Some(next) = path.cut_at_least(at + 1)
-        {
-            cut = Some(next);
+        let first = path.cut_at_least(shown.from + 1);
+        let mut cut = first.ok_or(Refusal::IllegalCut)?;
+        if cut > end {
+            return Err(Refusal::NotDroppable);
         }
-        cut.ok_or(Refusal::IllegalCut)?
+        while size(cut) >= most
+            && let Some(next) = path.cut_at_least(cut + 1).filter(|&next| next <= end)
+        {
+            cut = next;
+        }
+        cut
     };
     orders.give(Command::Drop { cut })
 }

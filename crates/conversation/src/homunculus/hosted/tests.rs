@@ -676,8 +676,11 @@ fn pin(house: &mut House, turns: usize) -> Vec<Action> {
 
 #[test]
 fn what_is_ordered_with_a_pin_is_done_with_the_next_request() {
-    let drops = with(
-        "reports ; filter(kind = \"pin\") ; map({ drop_to: 0.4 }) ; commands answers ; discard",
+    let drops = format!(
+        "use mem\nlet terms : () -> !Terms = once({{ guards: false }})\n{}",
+        with(
+            "reports ; filter(kind = \"pin\") ; map({ drop_to: 0.4 }) ; commands answers ; discard"
+        )
     );
     let compresses = format!(
         "use mem\n{}",

@@ -263,3 +263,43 @@ fn only_what_is_read_is_told() {
         assert_eq!(program.reads(), none, "{}", program.name());
     }
 }
+
+#[test]
+fn only_what_is_droppable_is_dropped() {
+    let drops = with(
+        "reports ; filter(kind = \"usage\") ; map({ drop_to: 0.01 }) ; commands answers ; discard",
+    );
+    let freely = format!("use mem\nlet terms : () -> !Terms = once({{ guards: false }})\n{drops}");
+    let outcome = |text: &str, request: &Request| {
+        let actions = asked(text, When::Now, request).into_iter();
+        let mut told = actions.filter_map(|action| match action {
+            Action::Telemetry(Telemetry::Commanded(_, Verdict::Refused(why))) => Err(why).into(),
+            Action::Show(shown) => Some(Ok(shown.from)),
+            _ => None,
+        });
+        told.next()
+    };
+    // It begins with the words of the user.
+    let mut request = said();
+    assert_eq!(outcome(&drops, &request), Some(Err(Refusal::NotDroppable)));
+    assert_eq!(outcome(&freely, &request), Some(Ok(4)));
+    let mut of_operator = vec![TurnDraft::text(Role::System, "Be brief.")];
+    of_operator.extend(request.turns.drain(1..).map(|turn| turn.draft()));
+    let check = |drafts: &[TurnDraft], expected: Result<usize, Refusal>| {
+        let mut parent = TurnId::ROOT;
+        let placed = drafts.iter().map(|draft| {
+            let turn = draft.clone().after(parent, &Heuristic);
+            parent = turn.id();
+            turn
+        });
+        let request = Request {
+            turns: placed.collect(),
+            pins: Pins::default(),
+        };
+        assert_eq!(outcome(&drops, &request), Some(expected));
+    };
+    check(&of_operator, Ok(4));
+    // The model's decision stays, and all behind it.
+    of_operator[3] = TurnDraft::text(Role::Assistant, "Therefore I decided to write it anew.");
+    check(&of_operator, Ok(3));
+}
