@@ -24,6 +24,10 @@ pub struct Cut<'a> {
 impl<'a> Cut<'a> {
     /// Cuts before turn `at`, with the newest turns of at most `tail` tokens as the tail. A cut after
     /// the end is one at the end.
+    ///
+    /// This cut is no rule of [`context::cut`]: it divides a recording to ask what was needed later, and nothing is
+    /// sent of it. It falls where a product compacted, also within a step, and methods are compared at equal
+    /// sizes, so the tail never exceeds its size, as [`context::split`] lets it.
     #[must_use]
     pub fn before(turns: &'a [Turn], at: usize, tail: Tokens) -> Self {
         let (past, future) = turns.split_at_checked(at).unwrap_or((turns, &[]));
