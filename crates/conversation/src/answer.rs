@@ -97,7 +97,13 @@ impl Conversation {
             cacheable: limits.prices.cache_minimum,
             warm: idle.is_some_and(|idle| limits.prices.cache_after(idle) == CacheState::Warm),
         };
-        let mut bill = Bill::of(flight, reply, &client, &mut self.flights.alone);
+        let own = match self.flights.alone.is_new() {
+            // Back in memory, or begun as a branch: earlier notes are in the view.
+            true => self.own_in_view(flight),
+            false => Tokens::ZERO,
+        };
+        let alone = (&mut self.flights.alone, own);
+        let mut bill = Bill::of(flight, reply, &client, alone);
         if !self.terms.is_on() {
             // The gateway changed nothing, so the client would have paid the same without it.
             bill.cost_without = bill.cost;

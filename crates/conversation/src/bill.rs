@@ -38,7 +38,12 @@ impl Bill {
     }
 
     /// The bill for an answer of which `alone` has the last request.
-    pub(crate) fn of(flight: &Flight, reply: &Reply, client: &Client, alone: &mut Alone) -> Self {
+    pub(crate) fn of(
+        flight: &Flight,
+        reply: &Reply,
+        client: &Client,
+        (alone, own): (&mut Alone, Tokens),
+    ) -> Self {
         let used = consumption(&reply.usage.billed());
         let price = &flight.asked.model.price;
         let cost = price.cost(&used).get();
@@ -56,7 +61,7 @@ impl Bill {
             added: flight.added,
             used,
         };
-        let cost_without = alone.follow(&request, client, price, cost);
+        let cost_without = alone.follow(&request, client, price, (cost, own));
         Self {
             used,
             input,
@@ -145,8 +150,20 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// Takes in the next request, which cost `cost`, and returns what it would have cost this client.
-    fn follow(&mut self, request: &Request, client: &Client, price: &Price, cost: f64) -> f64 {
+    /// Returns true before the first request.
+    pub(crate) const fn is_new(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Takes in the next request, which cost `cost`, and returns what it would have cost this client. `own` of its
+    /// view is the gateway's, as far as no earlier request tells it.
+    fn follow(
+        &mut self,
+        request: &Request,
+        client: &Client,
+        price: &Price,
+        (cost, own): (f64, Tokens),
+    ) -> f64 {
         let mut request = *request;
         if let Some((_, last)) = &self.last
             && request.said == last.said
@@ -170,7 +187,7 @@ impl Alone {
                 };
                 (*before + request.grown(last), read)
             }
-            None => request.alone(client),
+            None => request.alone(client, own),
         };
         let used = if client.caches && view >= client.cacheable {
             request.used
@@ -211,12 +228,12 @@ impl Request {
 
     /// The view of a client whose earlier requests are not known, and what of it comes from the cache: it
     /// summarised whenever it was full.
-    fn alone(&self, client: &Client) -> (Tokens, Tokens) {
+    fn alone(&self, client: &Client, own: Tokens) -> (Tokens, Tokens) {
         let over = self.said.saturating_sub(client.rest()).get();
         let freed = client.hard.saturating_sub(client.rest()).get();
         let view = match over.checked_rem(freed) {
             Some(left) if self.shown != Extent::default() => client.rest() + Tokens::new(left),
-            _ => self.input,
+            _ => self.input.saturating_sub(own),
         };
         let read = self.used.cache_read.as_f64() / self.input.as_f64().max(1.0);
         (view, view.scaled(read))

@@ -5,7 +5,6 @@ use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
 use context::{Role, TokenCounter, Tokens, Turn};
 use history::Edition;
-use serde_json::Value;
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
@@ -13,7 +12,7 @@ use crate::flight::Flight;
 use crate::homunculus::Extent;
 use crate::incoming::Incoming;
 use crate::originals;
-use crate::overlay::text_of;
+use crate::overlay::{added_text, text_of};
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
@@ -43,14 +42,9 @@ pub(crate) struct Own {
 
 impl Own {
     fn add(&mut self, addition: &Addition, incoming: &Incoming<'_>) {
-        let written = text_of(&addition.change);
-        let value: Value = serde_json::from_str(written).unwrap_or_default();
-        let text = value.get("text").or_else(|| {
-            let content = value.get("content")?;
-            content.pointer("/0/text").or(Some(content))
-        });
-        let text = text.and_then(Value::as_str).unwrap_or(written);
-        let tokens = incoming.model.counter().count(text);
+        let counter = incoming.model.counter();
+        let text = added_text(&addition.change);
+        let tokens = counter.count(text.as_deref().unwrap_or_else(|| text_of(&addition.change)));
         match rewrite::clears(&addition.change) {
             true => self.clears += tokens,
             false => self.stays += tokens,
@@ -59,6 +53,18 @@ impl Own {
 }
 
 impl Conversation {
+    /// The tokens of the gateway's own text behind the client's words in the view of a request.
+    pub(crate) fn own_in_view(&self, flight: &Flight) -> Tokens {
+        let overlay = self.overlay.iter();
+        let shown = overlay.flat_map(|overlay| overlay.changes_from(flight.shown.from));
+        let stays = shown.filter(|change| !rewrite::clears(change));
+        let texts = stays.filter_map(added_text);
+        let counter = flight.model().counter();
+        let stays: Tokens = texts.map(|text| counter.count(&text)).sum();
+        // What the provider takes out again is there only if it came with this request.
+        stays + flight.added.clears
+    }
+
     /// Adds what is due to a request that is about to be sent.
     pub(crate) fn inject(
         &mut self,

@@ -57,10 +57,18 @@ impl Overlay {
         self.editions.iter().filter(of).map(|(_, change)| change)
     }
 
+    /// The changes of the messages from `from` on.
+    pub(crate) fn changes_from(&self, from: usize) -> impl Iterator<Item = &Change> {
+        let shown = self
+            .editions
+            .iter()
+            .filter(move |(index, _)| *index >= from);
+        shown.map(|(_, change)| change)
+    }
+
     /// The texts that are sent beside the turns from `from` on, except the summary.
     pub(crate) fn texts(&self, from: usize) -> Vec<String> {
-        let shown = self.editions.iter().filter(|(index, _)| *index >= from);
-        let changes = shown.filter_map(|(_, change)| added_text(change));
+        let changes = self.changes_from(from).filter_map(added_text);
         changes.chain([self.pins.to_string()]).collect()
     }
 
@@ -85,13 +93,16 @@ pub(crate) const fn text_of(change: &Change) -> &Text {
 }
 
 /// The words of a block or a message that was added.
-fn added_text(change: &Change) -> Option<String> {
+pub(crate) fn added_text(change: &Change) -> Option<String> {
     let (Change::Appended(added) | Change::Followed(added)) = change else {
         return None;
     };
     let added: serde_json::Value = serde_json::from_str(added).ok()?;
-    let text = added.get("text").or_else(|| added.get("content"))?;
-    text.as_str().map(str::to_owned)
+    let text = added.get("text").or_else(|| {
+        let content = added.get("content")?;
+        content.pointer("/0/text").or(Some(content))
+    });
+    text?.as_str().map(str::to_owned)
 }
 
 /// The key of the pins in front. They must go out again byte for byte although pins come and go, so they

@@ -59,8 +59,8 @@ fn check(requests: &[Request], client: &Client, dollars: f64, view: u64) {
     let mut alone = Alone::default();
     let mut cost = 0.0;
     for request in requests {
-        let own = PRICE.cost(&request.used).get();
-        cost = alone.follow(request, client, &PRICE, own);
+        let paid = PRICE.cost(&request.used).get();
+        cost = alone.follow(request, client, &PRICE, (paid, Tokens::ZERO));
     }
     assert!((cost - dollars).abs() < 1e-9, "{cost} instead of {dollars}");
     let (seen, _) = alone.last.expect("a request");

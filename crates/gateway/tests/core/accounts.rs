@@ -14,6 +14,8 @@ struct Talk {
     caches: bool,
     requests: usize,
     tokens: usize,
+    /// The gateway is started again before this request.
+    restart: Option<usize>,
 }
 
 /// The cost of a talk by the provider's account, and the gateway's estimate of the cost without it.
@@ -23,7 +25,7 @@ async fn cost(mode: Mode, talk: Talk) -> (f64, f64) {
         window,
         ..Config::default()
     };
-    let house = House::before(provider, |config| {
+    let mut house = House::before(provider, |config| {
         config.mode = mode;
         config.policy.window = window;
     })
@@ -35,6 +37,9 @@ async fn cost(mode: Mode, talk: Talk) -> (f64, f64) {
     }
     let mut id = String::new();
     for n in 0..talk.requests {
+        if talk.restart == Some(n) {
+            house.restart().await;
+        }
         let came = agent.tell(&house, n, talk.tokens).await;
         came.conversation().clone_into(&mut id);
     }
@@ -46,7 +51,15 @@ async fn cost(mode: Mode, talk: Talk) -> (f64, f64) {
     (account, without.expect("a cost"))
 }
 
-async fn check(model: &'static str) {
+async fn check(talk: Talk) {
+    let (_, estimate) = cost(Mode::On, talk).await;
+    // In mode observe, the provider gets what it would get without the gateway.
+    let (account, _) = cost(Mode::Observe, talk).await;
+    let off = estimate / account - 1.0;
+    assert!(off.abs() < 0.03, "{talk:?}: {estimate} of {account}");
+}
+
+async fn check_all(model: &'static str) {
     for caches in [true, false] {
         for (requests, tokens) in [
             (1, 400),
@@ -61,22 +74,27 @@ async fn check(model: &'static str) {
                 caches,
                 requests,
                 tokens,
+                restart: None,
             };
-            let (_, estimate) = cost(Mode::On, talk).await;
-            // In mode observe, the provider gets what it would get without the gateway.
-            let (account, _) = cost(Mode::Observe, talk).await;
-            let off = estimate / account - 1.0;
-            assert!(off.abs() < 0.03, "{talk:?}: {estimate} of {account}");
+            check(talk).await;
         }
+        check(Talk {
+            model,
+            caches,
+            requests: 20,
+            tokens: 300,
+            restart: Some(10),
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn what_is_told_and_taken_out_again_is_not_the_clients() {
-    check("claude-opus-5-5").await;
+    check_all("claude-opus-5-5").await;
 }
 
 #[tokio::test]
 async fn what_is_told_and_stays_is_not_the_clients() {
-    check("claude-haiku-4-5").await;
+    check_all("claude-haiku-4-5").await;
 }
