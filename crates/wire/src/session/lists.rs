@@ -40,7 +40,10 @@ pub(super) fn are_gemini(bytes: &[u8], lines: &[Line], found: &Found) -> bool {
     let is_gemini = |message| {
         let tree = object(message)?;
         let has = |key| tree.root().field(key).is_some();
-        Some(has("parts") && !has("content"))
+        // Other products write `parts` too, each with its type.
+        let part = tree.root().field("parts")?.elements().next();
+        let is_typed = part.is_some_and(|part| part.field("type").is_some());
+        Some(!has("content") && !is_typed)
     };
     let mut messages = first(bytes, lines, found);
     messages.next().and_then(is_gemini).unwrap_or_default()

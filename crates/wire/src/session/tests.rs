@@ -573,4 +573,7 @@ fn a_log_of_gemini_is_refused_by_name() {
         let error = load(log.as_bytes(), "test", &Heuristic).unwrap_err();
         assert_eq!(error, LoadError::Unsupported("Gemini CLI"));
     }
+    let typed = r#"[{"role":"user","parts":[{"type":"text","text":"go"}]}]"#;
+    let loaded = load(typed.as_bytes(), "test", &Heuristic);
+    assert!(!matches!(loaded, Err(LoadError::Unsupported(_))));
 }
