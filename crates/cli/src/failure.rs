@@ -75,16 +75,22 @@ pub enum Failure {
     #[error(
         "a gateway runs at {address} already, {}",
         match there {
-            Some(there) => format!("with `{flag} {there}`"),
-            None => format!("and `{flag}` cannot change it"),
+            Some(there) => format!("with `{setting} {there}`"),
+            None => format!("and `{setting}` cannot change it"),
         }
     )]
     RunsOtherwise {
         address: String,
-        flag: &'static str,
+        /// The option, or the setting's key.
+        setting: String,
         /// Its value there, if it tells it.
         there: Option<String>,
     },
+    /// A gateway runs already and does not tell its settings.
+    #[error(
+        "a gateway runs at {address} already, and asks for a token before it tells its settings"
+    )]
+    Mute { address: String },
     /// The demo cannot run with an option.
     #[error("the demo {what}")]
     NotInDemo { what: String, instead: String },
@@ -180,7 +186,7 @@ context::error_codes! {
     NO_STORE = "E0018", "the settings name no store file",
         "Name the file with --store PATH.";
     RUNS_OTHERWISE = "E0019", "a gateway with other settings runs at that address",
-        "Leave the option out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
+        "Leave the option or setting out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
     NOT_IN_DEMO = "E0026", "the demo cannot run with an option",
         "`ebbtide demo --help` lists what it takes.";
 }
@@ -298,7 +304,7 @@ impl Coded for Failure {
             Self::NoRuntime(_) => NO_RUNTIME,
             Self::NotStarted { .. } => NOT_STARTED,
             Self::NoStore => NO_STORE,
-            Self::RunsOtherwise { .. } => RUNS_OTHERWISE,
+            Self::RunsOtherwise { .. } | Self::Mute { .. } => RUNS_OTHERWISE,
             Self::NotInDemo { .. } => NOT_IN_DEMO,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
             Self::Output(_) | Self::BrokenPipe => OUTPUT,
@@ -309,6 +315,7 @@ impl Coded for Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Reported { hint, .. } => hint.clone(),
+            Self::Mute { .. } => Some("Set EBBTIDE_ADMIN_TOKEN to its token.".to_owned()),
             Self::NotInDemo { instead, .. } => Some(instead.clone()),
             Self::Unlistenable { source, address }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use clap::Args;
 use context::figures;
 use gateway::Running;
-use gateway::config::{Effective, Setting};
+use gateway::config::{Effective, Origin, SETTINGS, Setting};
 use serde_json::Value;
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 use crate::command::doctor::http::ask;
 use crate::command::{runtime, serve};
@@ -71,7 +73,12 @@ pub fn run(
         let status = run_client(&args.command, &url).await;
         let after = Tally::at(&url, token).await;
         let running = own.as_ref().map(|(running, _)| running);
-        console.note(told(&after.since(before), running, &effective));
+        console.note(match (before, after) {
+            (Some(before), Some(after)) => told(&after.since(before), running, &effective),
+            _ => "Ebbtide: the gateway asks for a token before it tells what happened. Set \
+                  EBBTIDE_ADMIN_TOKEN."
+                .to_owned(),
+        });
         if let Some((running, _claim)) = own {
             running.shutdown().await;
         }
@@ -86,37 +93,62 @@ async fn answers(address: &str) -> bool {
     health.is_some_and(|health| health.get("version").is_some())
 }
 
-/// Checks that the options given suit the gateway that runs at an address.
+/// The settings that a running gateway tells.
+const TOLD: [&str; 4] = ["mode", "policy.window", "policy.route", "policy.strategy"];
+
+/// Checks that the settings given suit the gateway that runs at an address: options, and what the file or the
+/// environment says about how it treats conversations.
 async fn agree(
     args: &SettingArgs,
     effective: &Effective,
     (address, token): (&str, Option<&str>),
 ) -> Result<(), Failure> {
-    let overview = overview(address, token).await;
-    let theirs = |key: &str| -> Option<&str> {
-        match key {
-            // The gateway answers there.
-            "listen" => None,
-            "mode" => overview.get("mode")?.as_str(),
-            "policy.strategy" => overview.get("strategy")?.as_str(),
-            "policy.window" => overview.get("window")?.as_str(),
-            "policy.route" => overview.get("route")?.as_str(),
-            _ => None,
-        }
+    let flags = args.flags();
+    let given = |setting: &&Setting| {
+        let is_flag = flags.iter().any(|flag| flag.key == setting.key);
+        let is_told = TOLD.contains(&setting.key);
+        // The gateway answers there, so it listens there.
+        setting.key != "listen"
+            && (is_flag || is_told && effective.origin(setting) != Origin::Default)
     };
-    for flag in args.flags().iter().filter(|flag| flag.key != "listen") {
-        let wanted = Setting::named(flag.key).and_then(|it| it.text(&effective.config));
-        let theirs = theirs(flag.key);
+    let given: Vec<&Setting> = SETTINGS.iter().filter(given).collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let overview = overview(address, token)
+        .await
+        .ok_or_else(|| Failure::Mute {
+            address: address.to_owned(),
+        })?;
+    let config = &effective.config;
+    for setting in given {
+        let theirs = |name: &str| overview.get(name).and_then(Value::as_str);
+        let (wanted, theirs) = match setting.key {
+            "mode" => (setting.text(config), theirs("mode")),
+            "policy.window" => (setting.text(config), theirs("window")),
+            "policy.route" => (setting.text(config), theirs("route")),
+            "policy.strategy" => {
+                let program = config.policy.strategy.program();
+                (Some(program.name().to_string()), theirs("strategy"))
+            }
+            _ => (None, None),
+        };
         if theirs.is_none() || theirs != wanted.as_deref() {
             return Err(Failure::RunsOtherwise {
                 address: address.to_owned(),
-                flag: flag.name,
+                setting: match flags.iter().find(|flag| flag.key == setting.key) {
+                    Some(flag) => flag.name.to_owned(),
+                    None => setting.key.to_owned(),
+                },
                 there: theirs.map(str::to_owned),
             });
         }
     }
     Ok(())
 }
+
+/// The time that a client has to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs the client to its end. Ctrl-C is the client's; SIGTERM ends it.
 async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failure> {
@@ -141,12 +173,25 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
         tokio::select! {
             status = child.wait() => return status.map_err(not_started),
             () = key() => {}
-            () = terminated() => {
-                // It is waited for above, whether or not it can be ended.
-                let _ = child.start_kill();
-            }
+            () = terminated() => end(&mut child).await,
         }
     }
+}
+
+/// Asks the client to end, and ends it a while later. It is waited for elsewhere.
+async fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(id) = child.id() {
+        let asked = Command::new("kill")
+            .args(["-TERM", &id.to_string()])
+            .status();
+        if asked.await.is_ok_and(|status| status.success())
+            && timeout(GRACE, child.wait()).await.is_ok()
+        {
+            return;
+        }
+    }
+    let _ = child.start_kill();
 }
 
 /// The arguments that a client needs because it reads no variable.
@@ -171,14 +216,15 @@ struct Tally {
 }
 
 impl Tally {
-    /// The counts now; zeros if the gateway does not tell.
-    async fn at(url: &str, token: Option<&str>) -> Self {
+    /// The counts now; `None` if the gateway does not tell.
+    async fn at(url: &str, token: Option<&str>) -> Option<Self> {
         let metrics = ask(&format!("{url}/ebbtide/metrics"), token).await;
         let metrics = metrics.unwrap_or_default();
-        Self {
+        let overview = overview(url, token).await?;
+        Some(Self {
             refused: refused(&String::from_utf8_lossy(&metrics)),
-            ..Self::of(&overview(url, token).await)
-        }
+            ..Self::of(&overview)
+        })
     }
 
     fn of(overview: &Value) -> Self {
@@ -211,11 +257,11 @@ impl Tally {
     }
 }
 
-/// The list of conversations that a gateway tells; null if it does not.
-async fn overview(url: &str, token: Option<&str>) -> Value {
-    let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await;
-    let overview = answer.and_then(|body| serde_json::from_slice(&body).ok());
-    overview.unwrap_or_default()
+/// The list of conversations that a gateway tells. `None` if it does not, as to one without its token.
+async fn overview(url: &str, token: Option<&str>) -> Option<Value> {
+    let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await?;
+    let overview: Value = serde_json::from_slice(&answer).ok()?;
+    overview.get("conversations").is_some().then_some(overview)
 }
 
 /// The requests for an answer that got an error, from a gateway's metrics.

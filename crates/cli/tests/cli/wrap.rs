@@ -3,6 +3,65 @@
 use crate::listening::Listening;
 use crate::{Ran, program, run};
 
+#[test]
+fn a_strategy_file_is_the_gateways_by_its_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.plumb");
+    let text = include_str!("../../../../strategies/thrifty.plumb");
+    std::fs::write(&path, text).expect("a file");
+    let path = path.to_str().expect("a name");
+    let options = ["--store", "memory", "--strategy", path];
+    let serve = [&["serve", "--listen", "127.0.0.1:0"][..], &options].concat();
+    let gateway = Listening::start(&serve);
+    let address = gateway.url();
+    let address = address.trim_start_matches("http://");
+    let first = [
+        "wrap",
+        "--listen",
+        address,
+        "--strategy",
+        path,
+        "--",
+        "true",
+    ];
+    let ran = run(program(&first), b"");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_client_is_asked_to_end() {
+    let wrapped = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory", "--"];
+    let script = "trap 'exit 5' TERM; kill -TERM $PPID; sleep 20 & wait";
+    let ran = run(
+        program(&[&wrapped[..], &["bash", "-c", script]].concat()),
+        b"",
+    );
+    assert_eq!(ran.exit, 5, "{}", ran.stderr);
+}
+
+#[test]
+fn a_gateway_that_asks_for_a_token_is_not_said_to_be_unused() {
+    let token = "a-token-of-many-letters";
+    let mut serve = program(&["serve", "--listen", "127.0.0.1:0", "--store", "memory"]);
+    serve.env("EBBTIDE_ADMIN_TOKEN", token);
+    let gateway = Listening::of(serve);
+    let address = gateway.url();
+    let address = address.trim_start_matches("http://");
+    let ran = run(program(&["wrap", "--listen", address, "--", "true"]), b"");
+    assert!(
+        ran.stderr.contains("Set EBBTIDE_ADMIN_TOKEN"),
+        "{}",
+        ran.stderr
+    );
+    let asks = ["wrap", "--listen", address, "--mode", "on", "--", "true"];
+    let ran = run(program(&asks), b"");
+    assert!(ran.stderr.contains("asks for a token"), "{}", ran.stderr);
+    let mut with = program(&asks);
+    with.env("EBBTIDE_ADMIN_TOKEN", token);
+    let ran = run(with, b"");
+    assert!(ran.stderr.contains("no request arrived"), "{}", ran.stderr);
+}
+
 /// A client that sends one request with these messages, and ends with a status.
 fn client(messages: &str, ends: &str) -> String {
     format!(
@@ -70,6 +129,11 @@ fn a_running_gateway_is_used_unless_its_settings_differ() {
     let told =
         format!("error[E0019]: a gateway runs at http://{address} already, with `--mode observe`");
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    let mut by_variable = program(&["wrap", "--listen", address, "--", "true"]);
+    by_variable.env("EBBTIDE_MODE", "on");
+    let ran = run(by_variable, b"");
+    let told = "already, with `mode observe`";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let ran = joined(&["--window", "200k"]);
     assert!(
         ran.stderr.contains("with `--window none`"),
