@@ -36,17 +36,21 @@ pub async fn key() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-/// Waits for the SIGTERM that a service manager sends.
-pub async fn terminated() {
+/// Waits for the SIGTERM that a service manager sends. From the call on, it does not end the process.
+pub fn terminated() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let end = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut end) = signal(SignalKind::terminate()) {
+        signal(SignalKind::terminate())
+    };
+    async move {
+        #[cfg(unix)]
+        if let Ok(mut end) = end {
             end.recv().await;
             return;
         }
+        std::future::pending().await
     }
-    std::future::pending().await
 }
 
 /// Ends the process after an interrupt, once so much time has passed: the command itself should end sooner, but

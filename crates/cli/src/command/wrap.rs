@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -160,6 +161,8 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
         command: name.to_string_lossy().into_owned(),
         source,
     };
+    // Before the client runs, so that no signal is missed.
+    let mut asked = pin!(terminated());
     let mut child: Child = Command::new(name)
         .args(own_arguments(name, url))
         .args(arguments)
@@ -173,7 +176,10 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
         tokio::select! {
             status = child.wait() => return status.map_err(not_started),
             () = key() => {}
-            () = terminated() => end(&mut child).await,
+            () = &mut asked => {
+                asked.set(terminated());
+                end(&mut child).await;
+            }
         }
     }
 }

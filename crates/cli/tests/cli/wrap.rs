@@ -31,7 +31,7 @@ fn a_strategy_file_is_the_gateways_by_its_program() {
 #[test]
 fn a_client_is_asked_to_end() {
     let wrapped = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory", "--"];
-    let script = "trap 'exit 5' TERM; kill -TERM $PPID; sleep 20 & wait";
+    let script = "trap 'exit 5' TERM; kill -TERM $PPID; sleep 20 >/dev/null 2>&1 & wait";
     let ran = run(
         program(&[&wrapped[..], &["bash", "-c", script]].concat()),
         b"",
