@@ -110,7 +110,7 @@ struct Request {
     shown: Extent,
     /// The size of the conversation as it was said, by our count.
     said: Tokens,
-    /// What the gateway added behind the client's words with this request.
+    /// The gateway's own text that this request added behind the client's words.
     added: Own,
     /// The tokens that the answer used.
     used: Consumption,

@@ -111,7 +111,7 @@ impl<X> Directory<X> {
     }
 }
 
-/// Lets a conversation rest; what the store does not have yet.
+/// Lets a conversation rest. Returns the changes that the store does not have yet.
 fn rest(
     tenant: Tenant,
     conversation: &mut Conversation,

@@ -280,7 +280,7 @@ impl Default for Keep {
 }
 
 impl Keep {
-    /// What a command keeps: `keep`, else `keep_messages`, else the default.
+    /// The part that a command keeps: `keep`, else `keep_messages`, else the default.
     ///
     /// # Errors
     /// A value that is out of range, as a phrase.

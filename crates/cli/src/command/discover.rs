@@ -147,7 +147,7 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What a file tells when it is read.
+/// The facts that a file tells when it is read.
 #[derive(Debug, Default)]
 struct Read {
     /// The name of its first session.

@@ -88,7 +88,7 @@ const ALIKE: usize = 64;
 pub struct Registry<X> {
     shards: [Mutex<HashMap<Tenant, Owned<X>>>; SHARDS],
     count: AtomicUsize,
-    /// What the store does not have yet of those that left.
+    /// Changes of those that left, which the store does not have yet.
     left: Mutex<Vec<(Tenant, Batch)>>,
 }
 
@@ -277,7 +277,7 @@ impl<X> Registry<X> {
         }
     }
 
-    /// What the store does not have yet of conversations that left memory.
+    /// Changes of conversations that left memory, which the store does not have yet.
     pub(super) fn take_left(&self) -> Vec<(Tenant, Batch)> {
         std::mem::take(&mut self.left())
     }

@@ -225,7 +225,7 @@ pub enum Refusal {
     /// A swap was taken back, and there is room.
     #[error("a swap was taken back; the next comes when the window is nearly full")]
     TakenBack,
-    /// What would leave the view is not droppable, so it needs a summary.
+    /// The next turns are not droppable, so they need a summary.
     #[error("what comes next may not leave without a summary")]
     NotDroppable,
     /// Orders of people are not carried out.

@@ -171,7 +171,7 @@ struct Found {
 }
 
 impl Found {
-    /// What is found, as its client's model sees it: in mode observe, all of it.
+    /// The conversation as its client's model sees it: in mode observe, all of it.
     fn observed(self) -> Self {
         match self.line.observed {
             false => self,

@@ -1,4 +1,4 @@
-//! What a strategy drops under guards, in every session of the corpus.
+//! The turns that a strategy drops under guards, in every session of the corpus.
 
 use context::linearity::ResourceClass;
 use context::pin::Pins;

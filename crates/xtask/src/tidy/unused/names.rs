@@ -8,7 +8,7 @@ pub type Path = Vec<String>;
 /// The longest chain of imports that is followed. It ends what would go round in circles.
 const CHAIN: usize = 8;
 
-/// What the files of the workspace declare, import and name.
+/// The names that the files of the workspace declare, import and use.
 #[derive(Debug, Default)]
 pub struct Names {
     modules: HashSet<Path>,
@@ -165,7 +165,7 @@ impl Names {
         found
     }
 
-    /// What a name stands for in a module.
+    /// The item that a name stands for in a module.
     fn child(&self, parent: &[String], name: &str, chain: usize) -> Vec<Path> {
         let Some(chain) = chain.checked_sub(1) else {
             return Vec::new();
