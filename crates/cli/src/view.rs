@@ -151,11 +151,9 @@ pub fn legend(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
     let Some(simulation) = comparisons.first().map(|first| &first.simulation) else {
         return Ok(());
     };
-    let prices = match models(comparisons).as_slice() {
-        [_, _, ..] => format!(
-            "the prices of each session's model ({})",
-            models(comparisons).join(", ")
-        ),
+    let models = models(comparisons);
+    let prices = match models.as_slice() {
+        [_, _, ..] => format!("the prices of each session's model ({})", models.join(", ")),
         _ => format!(
             "prices of {} per million tokens (input {}, cache read {}, cache write {}, output {})",
             simulation.model,

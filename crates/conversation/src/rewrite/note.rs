@@ -7,8 +7,8 @@ use wire::api::{Dialect, Insertion, Request, SystemBetween, SystemMessages};
 
 /// Something that is added to one message of a request, and its index among the messages.
 ///
-/// It is kept as an edition and made again in every later request. [`betas`](super::betas) says
-/// what the header `anthropic-beta` needs for it.
+/// The store keeps it as an edition, and every later request repeats it. [`betas`](super::betas)
+/// names the beta headers that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addition {
     /// The message that is changed, or behind which something is put.

@@ -1,4 +1,4 @@
-//! What a file declares, imports and names.
+//! The names that a file declares, imports and uses.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
