@@ -97,13 +97,7 @@ impl Conversation {
             cacheable: limits.prices.cache_minimum,
             warm: idle.is_some_and(|idle| limits.prices.cache_after(idle) == CacheState::Warm),
         };
-        let own = match self.flights.alone.is_new() {
-            // Back in memory, or begun as a branch: earlier notes are in the view.
-            true => self.own_in_view(flight),
-            false => Tokens::ZERO,
-        };
-        let alone = (&mut self.flights.alone, own);
-        let mut bill = Bill::of(flight, reply, &client, alone);
+        let mut bill = Bill::of(flight, reply, &client, &mut self.flights.alone);
         if !self.terms.is_on() {
             // The gateway changed nothing, so the client would have paid the same without it.
             bill.cost_without = bill.cost;
@@ -121,12 +115,27 @@ impl Conversation {
             return effects;
         }
         self.flights.answer = reply.id.as_deref().map(Box::from);
-        let as_shown = self.terms.is_on() || flight.shown == Extent::default();
-        if as_shown && bill.input > Tokens::ZERO {
-            let (input, reported) = (bill.input, bill.reported());
+        if bill.input > Tokens::ZERO {
+            let (input, reported) = (self.count_whole(flight, bill.input), bill.reported());
             self.tell(Event::Usage { input, reported }, now);
         }
         effects
+    }
+
+    /// Learns from the provider's count of a request how large the whole conversation is, and returns the size
+    /// of the view: in mode observe another was counted.
+    fn count_whole(&mut self, flight: &Flight, input: Tokens) -> Tokens {
+        let shown = match self.terms.mode {
+            Mode::On => flight.shown,
+            Mode::Observe => Extent::default(),
+        };
+        if flight.compacts.is_none() {
+            self.whole.report(shown, input.saturating_sub(flight.own));
+        }
+        match shown == flight.shown {
+            true => input,
+            false => self.whole.view(&flight.shown, &self.path(flight.turns.len)),
+        }
     }
 
     /// A summary has begun to be made. Where the supervisor abandoned it meanwhile, so is this.

@@ -23,6 +23,7 @@ use crate::ledger::Beside;
 use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
 use crate::terms::Terms;
+use crate::whole::Whole;
 
 /// Other conversations that a new one is related to.
 #[derive(Debug, Default)]
@@ -281,10 +282,13 @@ impl Conversation {
     fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>) {
         self.note_overhead(incoming);
         let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
-        let counted = stored.and_then(|stored| stored.sent).map(Tokens::new);
+        let (sent, whole) = stored.map_or((None, None), |it| (it.sent, it.whole));
         let outline = &self.said.outline;
+        let path = Path::new(outline, outline.len(), &[]);
+        self.whole.accept(&path, whole.map(Tokens::new));
         let path = Path::new(outline, outline.len(), self.pins.places());
         let machine = &mut self.supervisor.machine;
+        let counted = sent.map(Tokens::new);
         machine.accepted(&path, counted, self.record.seen);
         let window = machine.limits().window;
         self.flights.was_soft = machine.sent().all() >= window.scaled(self.supervisor.soft);
@@ -323,6 +327,7 @@ impl Conversation {
             pins,
             overlay: Some(inherited.overlay),
             is_overlay_unkept: false,
+            whole: Whole::default(),
             flights: Flights::default(),
             breakpoints: Breakpoints::default(),
             journal: Journal::default(),

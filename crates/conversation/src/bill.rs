@@ -38,12 +38,7 @@ impl Bill {
     }
 
     /// The bill for an answer of which `alone` has the last request.
-    pub(crate) fn of(
-        flight: &Flight,
-        reply: &Reply,
-        client: &Client,
-        (alone, own): (&mut Alone, Tokens),
-    ) -> Self {
+    pub(crate) fn of(flight: &Flight, reply: &Reply, client: &Client, alone: &mut Alone) -> Self {
         let used = consumption(&reply.usage.billed());
         let price = &flight.asked.model.price;
         let cost = price.cost(&used).get();
@@ -58,10 +53,11 @@ impl Bill {
             input,
             shown: flight.shown,
             said: flight.unchanged,
+            spared: flight.spared,
             added: flight.added,
             used,
         };
-        let cost_without = alone.follow(&request, client, price, (cost, own));
+        let cost_without = alone.follow(&request, client, price, (cost, flight.own));
         Self {
             used,
             input,
@@ -110,6 +106,8 @@ struct Request {
     shown: Extent,
     /// The size of the conversation as it was said, by our count.
     said: Tokens,
+    /// What of it the view has shortened.
+    spared: Tokens,
     /// The gateway's own text that this request added behind the client's words.
     added: Own,
     /// The tokens that the answer used.
@@ -150,11 +148,6 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// Returns true before the first request.
-    pub(crate) const fn is_new(&self) -> bool {
-        self.last.is_none()
-    }
-
     /// Takes in the next request, which cost `cost`, and returns what it would have cost this client. `own` of its
     /// view is the gateway's, as far as no earlier request tells it.
     fn follow(
@@ -219,8 +212,9 @@ impl Request {
         let said = self.said.saturating_sub(last.said);
         if self.shown == last.shown {
             // The provider counts better than we do, but not what we left out.
-            let gained = self.input + last.added.clears;
-            gained.saturating_sub(last.input + self.added.stays + self.added.clears)
+            let gained = self.input + self.spared + last.added.clears;
+            let ours = last.spared + self.added.stays + self.added.clears;
+            gained.saturating_sub(last.input + ours)
         } else {
             said
         }
@@ -233,7 +227,7 @@ impl Request {
         let freed = client.hard.saturating_sub(client.rest()).get();
         let view = match over.checked_rem(freed) {
             Some(left) if self.shown != Extent::default() => client.rest() + Tokens::new(left),
-            _ => self.input.saturating_sub(own),
+            _ => (self.input + self.spared).saturating_sub(own),
         };
         let read = self.used.cache_read.as_f64() / self.input.as_f64().max(1.0);
         (view, view.scaled(read))

@@ -18,7 +18,7 @@ use crate::effect::{Effect, Notice, Order};
 use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
 use crate::homunculus::{
-    Action, Command, Event, Extent, Homunculus, JobId, Outline, Path, Preparation, Refusal,
+    Action, Command, Event, Extent, Homunculus, JobId, Outline, Path, Preparation, Refusal, Size,
     Telemetry, Verdict, When, Words,
 };
 use crate::identity::Key;
@@ -31,6 +31,7 @@ use crate::regret::Regrets;
 use crate::rewrite::fits;
 use crate::terms::{Mode, Terms};
 use crate::view::{Front, View};
+use crate::whole::Whole;
 
 /// The turns, without their words.
 #[derive(Debug, Default)]
@@ -97,6 +98,8 @@ pub(crate) struct Flights {
     pub answer: Option<Box<str>>,
     /// The view that there would have been without the gateway, as of the last answer.
     pub alone: Alone,
+    /// The tokens of the gateway's own text in the view from this turn on, as far as it stays.
+    pub own: Option<(usize, Tokens)>,
 }
 
 /// One conversation: what its client said, how it is shown, and the supervisor that decides about it.
@@ -112,6 +115,8 @@ pub struct Conversation {
     pub(crate) terms: Arc<Terms>,
     pub(crate) said: Said,
     pub(crate) supervisor: Supervisor,
+    /// Its size without the gateway.
+    pub(crate) whole: Whole,
     pub(crate) pins: PinBook,
     /// The texts; `None` after they have left memory.
     pub(crate) overlay: Option<Overlay>,
@@ -600,16 +605,22 @@ impl Conversation {
         if let Some(overlay) = &mut self.overlay {
             overlay.cut(common);
         }
+        self.flights.own = None;
     }
 
-    /// The tokens of the conversation as it was said, and those of its view, as the provider counts
-    /// them.
-    pub(crate) fn sizes(&self, shown: Extent, len: usize) -> (Tokens, Tokens) {
-        let machine = &self.supervisor.machine;
-        let said = Path::new(&self.said.outline, len, &[]);
-        let unchanged = machine.size(&Extent::default(), &said);
-        let view = machine.size(&shown, &self.path(len));
-        (unchanged.all(), view.all())
+    /// The first `len` turns without pins: the path of the conversation as it was said.
+    pub(crate) fn said_path(&self, len: usize) -> Path<'_> {
+        Path::new(&self.said.outline, len, &[])
+    }
+
+    /// The tokens of the conversation as it was said, as the provider counts them.
+    pub(crate) fn whole_size(&self, len: usize) -> Tokens {
+        self.whole.size(&self.said_path(len))
+    }
+
+    /// The tokens of a view, as the provider counts them.
+    pub(crate) fn view_size(&self, shown: &Extent, len: usize) -> Tokens {
+        self.supervisor.machine.size(shown, &self.path(len)).all()
     }
 
     /// The tokens that are sent, of the conversation as it was said and of its view: in mode observe the request
@@ -624,14 +635,15 @@ impl Conversation {
     /// The row for the store, as of now.
     pub(crate) fn to_record(&self) -> Record {
         let mut stored = self.supervisor.machine.strategy().to_stored();
-        let sent = self.supervisor.machine.sent();
         // A guess is made again.
+        let known = |size: Size| (size.guessed == Tokens::ZERO).then(|| size.known.get());
         stored.undone = self
             .supervisor
             .machine
             .undone()
             .map(|mark| mark.to_string());
-        stored.sent = (sent.guessed == Tokens::ZERO).then(|| sent.known.get());
+        stored.sent = known(self.supervisor.machine.sent());
+        stored.whole = known(self.whole.sent());
         Record {
             // A program that cannot be written begins anew after a restart.
             strategy: serde_json::to_string(&stored).ok().map(Text::from),

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::conversation::{Conversation, Decision};
 use crate::effect::{Effect, Hold, Notice, Order, Sending, Start};
 use crate::flight::Flight;
-use crate::homunculus::{Command, Extent, Refusal};
+use crate::homunculus::{Command, Extent, Path, Refusal};
 use crate::incoming::Incoming;
 use crate::inject::Added;
 use crate::journal::{Happened, Sent};
@@ -169,7 +169,8 @@ impl Conversation {
             }
         }
         let view = self.view(shown, len);
-        let (unchanged, tokens) = self.sizes(shown, len);
+        let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
+        self.whole.send(&Path::new(&self.said.outline, len, &[]));
         // A streamed chat may bring no usage, so the note has to count without a report.
         self.supervisor.machine.add_note(added.notes);
         let window = self.supervisor.machine.limits().window;
@@ -187,7 +188,12 @@ impl Conversation {
         }
         flight.shown = shown;
         flight.unchanged = unchanged;
+        flight.spared = self.said_path(len).spared();
         flight.added = added.own;
+        if is_on {
+            // What the provider takes out again is there only if it came with this request.
+            flight.own = self.own_in_view(flight) + added.own.clears;
+        }
         if is_on {
             let is_reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
             if is_reduced && !did.contains(&Did::Swapped) {
@@ -254,7 +260,8 @@ impl Conversation {
         self.journal.note(now, happened);
         self.command(Command::Abandon, now);
         let shown = self.supervisor.machine.shown();
-        let (unchanged, tokens) = self.sizes(shown, flight.turns.len);
+        let len = flight.turns.len;
+        let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
         flight.shown = shown;
         flight.unchanged = unchanged;
         let view = self.view(shown, flight.turns.len);

@@ -29,6 +29,10 @@ pub struct Flight {
     pub(crate) shown: Extent,
     /// The size of the conversation as it was said.
     pub(crate) unchanged: Tokens,
+    /// What of it the view has shortened.
+    pub(crate) spared: Tokens,
+    /// The gateway's own text behind the client's words in the view.
+    pub(crate) own: Tokens,
     /// The text that was added behind the client's words with it.
     pub(crate) added: Own,
     /// The request before it.
@@ -86,6 +90,8 @@ impl Flight {
             compacts: None,
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
+            spared: Tokens::ZERO,
+            own: Tokens::ZERO,
             added: Own::default(),
             before: None,
             after: None,

@@ -53,16 +53,20 @@ impl Own {
 }
 
 impl Conversation {
-    /// The tokens of the gateway's own text behind the client's words in the view of a request.
-    pub(crate) fn own_in_view(&self, flight: &Flight) -> Tokens {
+    /// The tokens of the gateway's own text that stays behind the client's words in the view of a request.
+    pub(crate) fn own_in_view(&mut self, flight: &Flight) -> Tokens {
+        let from = flight.shown.from;
+        if let Some((_, own)) = self.flights.own.filter(|&(of, _)| of == from) {
+            return own;
+        }
         let overlay = self.overlay.iter();
-        let shown = overlay.flat_map(|overlay| overlay.changes_from(flight.shown.from));
+        let shown = overlay.flat_map(|overlay| overlay.changes_from(from));
         let stays = shown.filter(|change| !rewrite::clears(change));
         let texts = stays.filter_map(added_text);
         let counter = flight.model().counter();
-        let stays: Tokens = texts.map(|text| counter.count(&text)).sum();
-        // What the provider takes out again is there only if it came with this request.
-        stays + flight.added.clears
+        let own = texts.map(|text| counter.count(&text)).sum();
+        self.flights.own = Some((from, own));
+        own
     }
 
     /// Adds what is due to a request that is about to be sent.
@@ -109,6 +113,9 @@ impl Conversation {
         for addition in &additions {
             added.own.add(addition, incoming);
         }
+        if let Some((_, own)) = &mut self.flights.own {
+            *own += added.own.stays;
+        }
         for Addition { message, change } in additions {
             let turn = self.id_before(message + 1);
             let overlay = self.overlay.get_or_insert_default();
@@ -135,7 +142,7 @@ impl Conversation {
         }
         let newest = flight.newest();
         let is_spoken = newest.is_some_and(|turn: &Turn| turn.role() == Role::User);
-        let (_, view) = self.sizes(shown, flight.turns.len);
+        let view = self.view_size(&shown, flight.turns.len);
         let window = self.supervisor.machine.limits().window;
         let is_soft = view >= window.scaled(self.supervisor.soft);
         let told = std::mem::take(&mut self.flights.tell);
@@ -151,7 +158,7 @@ impl Conversation {
     ) -> Option<(Addition, Tokens)> {
         let len = flight.turns.len;
         let path = self.path(len);
-        let (_, view) = self.sizes(shown, len);
+        let view = self.view_size(&shown, len);
         // The note may stand in the operator's role, and what the agent pinned has no such authority.
         let label = |pin: &Pin| match pin.origin {
             Origin::Agent => format!("set by you: {}", pin.text),

@@ -18,6 +18,7 @@ use crate::incoming::Incoming;
 use crate::journal::Happened;
 use crate::overlay::{Overlay, Wanted};
 use crate::rewrite;
+use crate::whole::Whole;
 
 /// The relation of a request to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +272,7 @@ impl Conversation {
         let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
         let limits = ShrinkLimits::new(most);
         let machine = &self.supervisor.machine;
-        let (_, view) = self.sizes(machine.shown(), self.said.outline.len());
+        let view = self.view_size(&machine.shown(), self.said.outline.len());
         // Above the soft threshold the next request might have to wait for a summary.
         let most = machine.limits().window.scaled(self.supervisor.soft);
         let room = most.saturating_sub(view);
@@ -313,6 +314,8 @@ impl Conversation {
         self.supervisor.model = Arc::clone(&incoming.model);
         self.supervisor.route = self.terms.route_for(&incoming.model, incoming.dialect());
         self.supervise(shown);
+        self.whole = Whole::default();
+        self.flights.own = None;
         self.supervisor.overhead = 0;
         if let Some(job) = self.supervisor.job.take() {
             self.outbox.push(crate::Effect::Abandon(job.job));
@@ -347,6 +350,7 @@ impl Conversation {
         let tokens = incoming.overhead();
         self.supervisor.overhead = key;
         self.supervisor.overhead_tokens = tokens;
+        self.whole.overhead(tokens);
         let event = Event::Overhead { tokens };
         self.supervisor.machine.on(event, incoming.now);
     }

@@ -62,6 +62,7 @@ pub mod rewrite;
 pub mod seal;
 mod terms;
 pub mod view;
+mod whole;
 pub mod window;
 pub mod words;
 

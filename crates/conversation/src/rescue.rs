@@ -293,7 +293,7 @@ impl Conversation {
         self.record.standing.stripped = head;
         self.journal.note(now, Happened::ThinkingRefused);
         let view = self.view(flight.shown, len);
-        let tokens = self.sizes(flight.shown, len).1;
+        let tokens = self.view_size(&flight.shown, len);
         vec![Effect::Send(self.sending(
             incoming,
             (view, flight.shown),

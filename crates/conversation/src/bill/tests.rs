@@ -32,6 +32,7 @@ fn whole(input: u64, read: u64) -> Request {
         input: Tokens::new(input),
         shown: Extent::default(),
         said: Tokens::new(input),
+        spared: Tokens::ZERO,
         added: Own::default(),
         used: Consumption {
             cache_read: Tokens::new(read),

@@ -125,6 +125,9 @@ pub struct StoredStrategy {
     /// The tokens of the last view, as the provider counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<u64>,
+    /// The tokens of the conversation as it was said, as the provider counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) whole: Option<u64>,
     /// The summary that was taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) undone: Option<String>,
@@ -222,6 +225,7 @@ impl Hosted {
             owed: self.owed.iter().filter_map(Said::command).collect(),
             state: self.machine.state().clone(),
             sent: None,
+            whole: None,
             undone: None,
         }
     }

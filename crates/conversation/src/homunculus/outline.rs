@@ -14,6 +14,8 @@ pub struct Outline {
     ids: Vec<TurnId>,
     /// Sums before each turn but the first, and before the end.
     sums: Vec<Sums>,
+    /// The turns that are shown shortened, and the tokens that they lack.
+    shortened: Vec<(u32, u32)>,
     cuts: Cuts,
     standing: Standing,
 }
@@ -48,16 +50,26 @@ impl Outline {
     pub fn push(&mut self, turn: &Turn, tokens: Tokens) {
         self.cuts.push(turn);
         self.standing.push(turn);
-        self.sums.push(self.total().and(turn, tokens));
+        self.count(turn, tokens);
         self.ids.push(turn.id());
     }
 
     /// The turns from `first` on, all of them, are shown with other tokens than they were taken with.
     pub fn resize<'t>(&mut self, first: usize, turns: impl Iterator<Item = (&'t Turn, Tokens)>) {
         self.sums.truncate(first);
+        self.shortened.retain(|&(turn, _)| turn < small(first));
         for (turn, tokens) in turns.take(self.ids.len().saturating_sub(first)) {
-            self.sums.push(self.total().and(turn, tokens));
+            self.count(turn, tokens);
         }
+    }
+
+    fn count(&mut self, turn: &Turn, tokens: Tokens) {
+        let lacking = turn.tokens().saturating_sub(tokens);
+        if lacking > Tokens::ZERO {
+            let place = small(self.sums.len());
+            self.shortened.push((place, few(lacking)));
+        }
+        self.sums.push(self.total().and(turn, tokens));
     }
 
     /// Without turns, with this room for standing matter.
@@ -102,6 +114,7 @@ impl Outline {
     pub fn shrink_to_fit(&mut self) {
         self.ids.shrink_to_fit();
         self.sums.shrink_to_fit();
+        self.shortened.shrink_to_fit();
         self.cuts.shrink_to_fit();
         self.standing.shrink_to_fit();
     }
@@ -111,6 +124,7 @@ impl Outline {
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * size_of::<TurnId>()
             + self.sums.capacity() * size_of::<Sums>()
+            + self.shortened.capacity() * size_of::<(u32, u32)>()
             + self.cuts.bytes()
             + self.standing.bytes()
     }
@@ -317,6 +331,15 @@ impl<'a> Path<'a> {
     pub fn guessed(&self, cut: usize) -> Tokens {
         let (end, start) = (self.outline.sum(self.len), self.outline.sum(cut));
         end.guessed().saturating_sub(start.guessed())
+    }
+
+    /// The tokens by which turns are shown shorter than they were said.
+    #[must_use]
+    pub fn spared(&self) -> Tokens {
+        let shortened = self.outline.shortened.iter();
+        let shown = shortened.filter(|&&(turn, _)| turn < small(self.len));
+        let lacking = shown.map(|&(_, lacking)| u64::from(lacking));
+        Tokens::new(lacking.sum())
     }
 
     /// The matter in front of the turns from `cut` on, beside a summary: system turns, standing matter, and

@@ -108,6 +108,12 @@ impl House {
         }
     }
 
+    /// Ends the gateway and starts another one with other settings on the same store.
+    pub async fn reopen(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
+        self.restart().await;
+    }
+
     /// Ends the gateway and starts another one on the same store.
     pub async fn restart(&mut self) {
         let next = open(&self.config, &self.engine, &self.time).await;

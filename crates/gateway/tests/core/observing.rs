@@ -1,5 +1,6 @@
 //! Mode observe: each place that tells what was done says "would", and everything else tells what was sent.
 
+use context::Tokens;
 use gateway::config::Mode;
 use serde_json::{Value, json};
 
@@ -184,4 +185,33 @@ async fn nothing_counts_as_saved_or_swapped() {
     assert!(metrics.contains("ebbtide_requests_total{"), "{metrics}");
     assert!(!metrics.contains("ebbtide_swaps_total{"), "{metrics}");
     watched.house.close().await;
+}
+
+#[tokio::test]
+async fn the_tokens_are_true_where_the_mode_changes() {
+    let provider = sim::Config {
+        window: Some(Tokens::new(200_000)),
+        ..sim::Config::default()
+    };
+    let mut house = House::before(provider, |_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let mut n = agent.until_swapped(&house, 3, 700).await;
+    for mode in [Mode::Observe, Mode::On, Mode::Observe] {
+        house.reopen(|config| config.mode = mode).await;
+        for _ in 0..12 {
+            let came = agent.tell(&house, n, 700).await;
+            let counted: u64 = came.header("x-ebbtide-tokens").parse().expect("a number");
+            let usage = |key: &str| came.body["usage"][key].as_u64().expect("tokens");
+            let billed = usage("input_tokens")
+                + usage("cache_read_input_tokens")
+                + usage("cache_creation_input_tokens");
+            assert!(
+                counted.abs_diff(billed) * 20 <= billed,
+                "{mode:?}, request {n}: {counted} of {billed}, {}",
+                came.did()
+            );
+            n += 1;
+        }
+    }
+    house.close().await;
 }
