@@ -157,15 +157,6 @@ impl Alone {
         price: &Price,
         (cost, own): (f64, Tokens),
     ) -> f64 {
-        let mut request = *request;
-        if let Some((_, last)) = &self.last
-            && request.said == last.said
-            && request.added == Own::default()
-        {
-            // The same again, with the note that it had.
-            request.added.clears = last.added.clears;
-        }
-        let request = &request;
         let (view, reads) = match &self.last {
             Some((before, last)) => {
                 // A swap of ours misses the cache, as this client would not have done.

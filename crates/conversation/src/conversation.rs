@@ -98,6 +98,8 @@ pub(crate) struct Flights {
     pub answer: Option<Box<str>>,
     /// The view that there would have been without the gateway, as of the last answer.
     pub alone: Alone,
+    /// The tokens of the note in the view that the provider takes out with the user's next message.
+    pub clearing: Tokens,
     /// The tokens of the gateway's own text in the view from this turn on, as far as it stays.
     pub own: Option<(usize, Tokens)>,
 }
@@ -404,6 +406,9 @@ impl Conversation {
             return;
         }
         self.record.standing.compactions = was.compactions.saturating_add(1);
+        if !self.terms.is_on() {
+            self.record.standing.noted = was.noted.saturating_add(1);
+        }
         let undone = self.supervisor.machine.undone();
         let overlay = self.overlay.get_or_insert_default();
         let old = overlay.mark.clone();

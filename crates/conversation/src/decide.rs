@@ -15,6 +15,7 @@ use crate::overlay::pins_key;
 use crate::rewrite::{ClientCompaction, may_ask};
 use crate::terms::Mode;
 use crate::words::Did;
+use context::Tokens;
 
 /// The share of the window that stays verbatim behind a summary that is ordered.
 const KEEP: f64 = 0.05;
@@ -169,10 +170,19 @@ impl Conversation {
             }
         }
         let view = self.view(shown, len);
+        let before = match flight.turns.new {
+            // The same request again has the note that it had.
+            0 => Tokens::ZERO,
+            _ => std::mem::take(&mut self.flights.clearing),
+        };
+        self.flights.clearing += added.own.clears;
+        added.own.clears = self.flights.clearing;
+        let machine = &mut self.supervisor.machine;
+        machine.clear_note(before);
+        // A streamed chat may bring no usage, so the note has to count without a report.
+        machine.add_note(added.notes);
         let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
         self.whole.send(&Path::new(&self.said.outline, len, &[]));
-        // A streamed chat may bring no usage, so the note has to count without a report.
-        self.supervisor.machine.add_note(added.notes);
         let window = self.supervisor.machine.limits().window;
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();

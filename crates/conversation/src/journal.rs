@@ -105,6 +105,23 @@ pub enum Happened {
     Missed(String),
 }
 
+const SWAPPED: &str = "swapped: ";
+const WOULD_HAVE_SWAPPED: &str = "would have swapped: ";
+
+impl Happened {
+    /// Of a swap: returns true if it was carried out, false if mode observe only noted it.
+    #[must_use]
+    pub fn as_swap(&self) -> Option<bool> {
+        match self {
+            Self::Swapped(..) => Some(true),
+            Self::WouldSwap(..) => Some(false),
+            Self::Earlier(text) if text.starts_with(SWAPPED) => Some(true),
+            Self::Earlier(text) if text.starts_with(WOULD_HAVE_SWAPPED) => Some(false),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Happened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,7 +143,7 @@ impl fmt::Display for Happened {
             Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
             Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),
             Self::Swapped(before, after) => {
-                write!(f, "swapped: {before} tokens before, {after} after")
+                write!(f, "{SWAPPED}{before} tokens before, {after} after")
             }
             Self::WouldPrepare(turns) => {
                 write!(f, "would have prepared a summary of {turns} messages")
@@ -134,7 +151,7 @@ impl fmt::Display for Happened {
             Self::WouldSwap(before, after) => {
                 write!(
                     f,
-                    "would have swapped: {before} tokens before, {after} after"
+                    "{WOULD_HAVE_SWAPPED}{before} tokens before, {after} after"
                 )
             }
             Self::TakenBack(before, after) => write!(

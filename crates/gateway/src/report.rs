@@ -230,10 +230,12 @@ pub struct Line {
     pub gauge: Gauge,
     /// The number of turns.
     pub turns: u64,
-    /// True if the gateway only observes: what it counts as swaps would have been some.
+    /// True if the gateway only observes.
     pub observed: bool,
     /// The number of swaps.
     pub compactions: u32,
+    /// The number of swaps that there would have been: mode observe only noted them.
+    pub would_have_swapped: u32,
     /// The time of the first request, RFC 3339.
     pub began: String,
     /// The time of the last request, RFC 3339.
@@ -352,7 +354,7 @@ pub struct MarkReport {
     pub route: &'static str,
     /// The time it was made, RFC 3339.
     pub at: String,
-    /// The state: `standing`, `ready` or `replaced`; `would-replace` in mode observe.
+    /// The state: `standing`, `ready` or `replaced`; `would-replace` where mode observe only noted the swap.
     pub state: &'static str,
     /// The number of turns it replaces.
     pub replaced_turns: usize,

@@ -22,6 +22,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/4_sums.sql"),
     include_str!("schema/5_people.sql"),
     include_str!("schema/6_account.sql"),
+    include_str!("schema/7_noted.sql"),
 ];
 
 /// The contents of a file.

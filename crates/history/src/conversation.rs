@@ -35,8 +35,10 @@ pub struct Standing {
     pub stripped: TurnId,
     /// The summary that stands.
     pub mark: Option<MarkId>,
-    /// The number of swaps.
+    /// The number of swaps, those included that were only noted.
     pub compactions: u32,
+    /// The number of swaps that were only noted: nothing left what was sent.
+    pub noted: u32,
 }
 
 impl Standing {
@@ -47,6 +49,7 @@ impl Standing {
         stripped: TurnId::ROOT,
         mark: None,
         compactions: 0,
+        noted: 0,
     };
 }
 

@@ -238,9 +238,14 @@ impl Tally {
         let money = |name| total(name).and_then(Value::as_f64).unwrap_or_default();
         let lines = overview.get("conversations").and_then(Value::as_array);
         let swaps = lines.into_iter().flatten();
-        let swaps = swaps.filter_map(|line| line.get("compactions")?.as_u64());
+        let observes = overview.get("mode").is_some_and(|mode| mode == "observe");
+        let count = match observes {
+            true => "would_have_swapped",
+            false => "compactions",
+        };
+        let swaps = swaps.filter_map(|line| line.get(count)?.as_u64());
         Self {
-            observes: overview.get("mode").is_some_and(|mode| mode == "observe"),
+            observes,
             refused: 0,
             requests: total("requests")
                 .and_then(Value::as_u64)
@@ -368,7 +373,10 @@ mod tests {
         let overview = |requests: u64, swaps: u64| {
             Tally::of(&json!({
                 "totals": {"requests": requests, "cost": 0.5, "cost_without": 0.75},
-                "conversations": [{"compactions": swaps}, {"compactions": 1}],
+                "conversations": [
+                    {"compactions": swaps, "would_have_swapped": 0},
+                    {"compactions": 1, "would_have_swapped": 5},
+                ],
             }))
         };
         let since = overview(9, 3).since(overview(4, 1));

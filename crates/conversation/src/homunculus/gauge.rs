@@ -176,6 +176,14 @@ impl Gauge {
         }
     }
 
+    /// The provider takes a note out that was in the view before the last one.
+    pub(crate) fn clear_note(&mut self, tokens: Tokens) {
+        if let Some(last) = &mut self.last {
+            last.size.known = last.size.known.saturating_sub(tokens);
+            last.notes = last.notes.saturating_sub(tokens);
+        }
+    }
+
     /// The provider counted so many tokens in the last sent view.
     pub(crate) const fn report(&mut self, input: Tokens) {
         if let Some(last) = &mut self.last {

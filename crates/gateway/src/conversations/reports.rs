@@ -387,7 +387,7 @@ impl Inner {
         let marks = past
             .marks
             .iter()
-            .map(|mark| mark_report(mark, &past.path, &found))
+            .map(|mark| mark_report(mark, &past, &found))
             .collect();
         let dropped = originals::dropped(&found, &past);
         let Some(shared) = &found.shared else {
@@ -445,7 +445,7 @@ impl Inner {
         let turns = turns.start.min(covered)..turns.end.min(covered);
         let said = past.path.get(turns.clone()).unwrap_or_default();
         Ok(Replaced {
-            mark: mark_report(mark, &past.path, &found),
+            mark: mark_report(mark, &past, &found),
             originals: said
                 .iter()
                 .zip(turns)

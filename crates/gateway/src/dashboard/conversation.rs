@@ -180,13 +180,10 @@ impl Head {
             counts: [
                 Some(plural(line.turns, "turn")),
                 Some(plural(line.money.requests, "request")),
-                Some(match line.observed {
-                    true => format!(
-                        "would have swapped {}",
-                        plural(u64::from(line.compactions), "time")
-                    ),
-                    false => plural(u64::from(line.compactions), "swap"),
-                }),
+                Some(swaps(
+                    line.observed,
+                    (line.compactions.into(), line.would_have_swapped.into()),
+                )),
                 regretted(line.regrets.total()),
             ]
             .into_iter()
@@ -279,6 +276,15 @@ fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
             Summary::of(mark, if shown { SUMMARY } else { 0 }, now)
         })
         .collect()
+}
+
+/// The swaps, and those that there would have been where only that was looked at.
+pub(super) fn swaps(observes: bool, (done, would): (u64, u64)) -> String {
+    let plural = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
+    let done = (!observes || done > 0).then(|| plural(done, "swap"));
+    let would =
+        (observes || would > 0).then(|| format!("would have swapped {}", plural(would, "time")));
+    done.into_iter().chain(would).collect::<Vec<_>>().join(", ")
 }
 
 impl Summary {

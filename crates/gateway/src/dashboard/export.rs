@@ -45,13 +45,8 @@ pub fn table<'a>(lines: impl IntoIterator<Item = &'a Line>) -> String {
 
 fn cells(line: &Line) -> [String; COLUMNS.len()] {
     let money = &line.money;
-    // Nothing is changed in mode observe, so nothing is swapped or saved.
-    let done = |value: String| if line.observed { String::new() } else { value };
-    let would = if line.observed {
-        line.compactions.to_string()
-    } else {
-        String::new()
-    };
+    // Nothing is changed in mode observe, so nothing is saved.
+    let saved = |value: String| if line.observed { String::new() } else { value };
     [
         cell(&line.id),
         cell(&line.title),
@@ -66,15 +61,15 @@ fn cells(line: &Line) -> [String; COLUMNS.len()] {
         line.gauge.tokens.to_string(),
         line.gauge.window.to_string(),
         line.observed.to_string(),
-        done(line.compactions.to_string()),
-        would,
-        done(money.stalls_avoided.to_string()),
+        line.compactions.to_string(),
+        line.would_have_swapped.to_string(),
+        saved(money.stalls_avoided.to_string()),
         money.fresh.to_string(),
         money.cache_read.to_string(),
         money.cache_write.to_string(),
         money.output.to_string(),
         format!("{:.6}", money.cost),
-        done(format!("{:.6}", money.cost_without)),
+        saved(format!("{:.6}", money.cost_without)),
     ]
 }
 
@@ -132,6 +127,7 @@ mod tests {
     fn a_row_has_a_cell_for_each_column() {
         let mut observed = line(2, Some(1));
         observed.observed = true;
+        (observed.compactions, observed.would_have_swapped) = (0, 2);
         let table = table(&[line(1, None), observed]);
         let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == COLUMNS.len()), "{table}");
@@ -144,7 +140,7 @@ mod tests {
         };
         assert_eq!(of(1, "swaps"), "2");
         assert_eq!(of(1, "cost_usd"), "2.310000");
-        assert_eq!((of(2, "swaps"), of(2, "would_have_swapped")), ("", "2"));
+        assert_eq!((of(2, "swaps"), of(2, "would_have_swapped")), ("0", "2"));
         assert_eq!(
             (of(2, "cost_without_usd"), of(2, "stalls_avoided")),
             ("", "")

@@ -9,6 +9,7 @@ use context::title::is_session_id;
 use jiff::Timestamp;
 
 use super::Visit;
+use super::conversation::swaps;
 use super::gauge::{Filled, filled, ratio};
 use super::moment::Moment;
 use super::search::{Choice, Search};
@@ -210,17 +211,25 @@ impl Row {
 /// The figures of a row. In mode observe nothing is changed, so nothing is saved.
 fn figures_of(line: &Line) -> Vec<(&'static str, String)> {
     let turns = ("Turns", figures::count(line.turns));
-    let (swaps, cost) = (line.compactions.to_string(), dollars(line.money.cost));
-    if line.observed {
-        return vec![turns, ("Would have swapped", swaps), ("Cost", cost)];
+    let mut figures = vec![turns];
+    let (done, would) = (line.compactions, line.would_have_swapped);
+    if !line.observed || done > 0 {
+        figures.push(("Swaps", done.to_string()));
     }
-    vec![
-        turns,
-        ("Swaps", swaps),
+    if line.observed || would > 0 {
+        figures.push(("Would have swapped", would.to_string()));
+    }
+    let cost = ("Cost", dollars(line.money.cost));
+    if line.observed {
+        figures.push(cost);
+        return figures;
+    }
+    figures.extend([
         ("Stalls avoided", line.money.stalls_avoided.to_string()),
-        ("Cost", cost),
+        cost,
         ("Without (est.)", dollars(line.money.cost_without)),
-    ]
+    ]);
+    figures
 }
 
 /// Returns the client's name, unless it is a session id: then the title; else the start of the id.
@@ -287,8 +296,9 @@ pub fn money_tiles(money: &Money, observed: bool) -> Vec<Tile> {
 fn tiles(overview: &Overview) -> Vec<Tile> {
     let lines = &overview.conversations;
     let observes = overview.mode == "observe";
-    let plural = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
-    let swaps: u64 = lines.iter().map(|line| u64::from(line.compactions)).sum();
+    let sum = |count: fn(&Line) -> u32| lines.iter().map(|line| u64::from(count(line))).sum();
+    let done = sum(|line| line.compactions);
+    let would = sum(|line| line.would_have_swapped);
     let regrets: u64 = lines
         .iter()
         .map(|line| u64::from(line.regrets.total()))
@@ -303,10 +313,7 @@ fn tiles(overview: &Overview) -> Vec<Tile> {
         note: format!(
             "{} requests, {}{missed}",
             figures::count(overview.totals.requests),
-            match observes {
-                true => format!("would have swapped {}", plural(swaps, "time")),
-                false => plural(swaps, "swap"),
-            }
+            swaps(observes, (done, would))
         ),
     }];
     tiles.extend(money_tiles(&overview.totals, observes));

@@ -1,6 +1,6 @@
 //! Mode observe: each place that tells what was done says "would", and everything else tells what was sent.
 
-use context::Tokens;
+use context::{Tokens, figures};
 use gateway::config::Mode;
 use serde_json::{Value, json};
 
@@ -187,19 +187,77 @@ async fn nothing_counts_as_saved_or_swapped() {
     watched.house.close().await;
 }
 
+/// A conversation of one mode after the other, and what is told of it after each.
+struct Switched {
+    house: House,
+    agent: Agent,
+    n: usize,
+}
+
+impl Switched {
+    async fn new() -> Self {
+        let provider = sim::Config {
+            window: Some(Tokens::new(200_000)),
+            ..sim::Config::default()
+        };
+        let house = House::before(provider, |config| config.mode = Mode::Observe).await;
+        let agent = Agent::new("key-one");
+        Self { house, agent, n: 0 }
+    }
+
+    async fn go_on(&mut self, mode: Mode, requests: usize) -> Vec<Came> {
+        self.house.reopen(|config| config.mode = mode).await;
+        let mut came = Vec::new();
+        for _ in 0..requests {
+            came.push(self.agent.tell(&self.house, self.n, 700).await);
+            self.n += 1;
+        }
+        came
+    }
+}
+
+fn with(came: &[Came], word: &str) -> u64 {
+    came.iter().filter(|came| came.did().contains(word)).count() as u64
+}
+
+#[tokio::test]
+async fn what_was_done_and_what_would_have_been_are_counted_apart() {
+    let mut talk = Switched::new().await;
+    let (mut done, mut would) = (0, 0);
+    for mode in [Mode::Observe, Mode::On, Mode::Observe] {
+        let came = talk.go_on(mode, 30).await;
+        let id = came[0].conversation().to_owned();
+        done += with(&came, "swapped");
+        would += with(&came, "would-swap");
+        let path = format!("/ebbtide/api/conversations/{id}");
+        let detail = talk.agent.get(&talk.house, &path).await.body;
+        let line = &detail["line"];
+        assert_eq!(line["compactions"], done, "{mode:?}");
+        assert_eq!(line["would_have_swapped"], would, "{mode:?}");
+        let marks = list(&detail, "marks").iter();
+        let noted = marks
+            .filter(|mark| mark["state"] == "would-replace")
+            .count() as u64;
+        assert_eq!(noted, would, "{mode:?}: {detail:#}");
+        let path = format!("/ebbtide/conversations/{id}");
+        let page = talk.agent.text(&talk.house, &path).await;
+        let told = format!(
+            "would have swapped {}",
+            figures::plural(noted as usize, "time")
+        );
+        assert!(page.contains(&told), "{mode:?}");
+        let told = figures::plural(done as usize, "swap");
+        assert!(done == 0 || page.contains(&told), "{mode:?}");
+    }
+    assert!(done > 1 && would > 2, "{done} swaps, {would} noted");
+    talk.house.close().await;
+}
+
 #[tokio::test]
 async fn the_tokens_are_true_where_the_mode_changes() {
-    let provider = sim::Config {
-        window: Some(Tokens::new(200_000)),
-        ..sim::Config::default()
-    };
-    let mut house = House::before(provider, |_| {}).await;
-    let mut agent = Agent::new("key-one");
-    let mut n = agent.until_swapped(&house, 3, 700).await;
-    for mode in [Mode::Observe, Mode::On, Mode::Observe] {
-        house.reopen(|config| config.mode = mode).await;
-        for _ in 0..12 {
-            let came = agent.tell(&house, n, 700).await;
+    let mut talk = Switched::new().await;
+    for mode in [Mode::On, Mode::Observe, Mode::On, Mode::Observe] {
+        for came in talk.go_on(mode, 12).await {
             let counted: u64 = came.header("x-ebbtide-tokens").parse().expect("a number");
             let usage = |key: &str| came.body["usage"][key].as_u64().expect("tokens");
             let billed = usage("input_tokens")
@@ -207,11 +265,10 @@ async fn the_tokens_are_true_where_the_mode_changes() {
                 + usage("cache_creation_input_tokens");
             assert!(
                 counted.abs_diff(billed) * 20 <= billed,
-                "{mode:?}, request {n}: {counted} of {billed}, {}",
+                "{mode:?}: {counted} of {billed}, {}",
                 came.did()
             );
-            n += 1;
         }
     }
-    house.close().await;
+    talk.house.close().await;
 }

@@ -168,6 +168,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
             stripped: TurnId::from_bytes([5; 16]),
             mark: Some(MarkId::from_bytes([6; 16])),
             compactions: u32::MAX,
+            noted: 7,
         },
         strategy: text("{\"state\":[]}"),
         totals: Totals {

@@ -253,6 +253,11 @@ impl<S: Strategy> Homunculus<S> {
         machine.sending.last = Some(at);
     }
 
+    /// The newest view is sent without a note that was in the one before.
+    pub(crate) fn clear_note(&mut self, tokens: Tokens) {
+        self.machine.gauge.clear_note(tokens);
+    }
+
     /// The newest view is sent with a note of so many tokens.
     pub(crate) fn add_note(&mut self, tokens: Tokens) {
         self.machine.gauge.add_note(tokens);

@@ -48,7 +48,7 @@ fn regrets(live: &Live) -> Regrets {
 }
 
 pub(super) fn described(record: &Conversation) -> Line {
-    let labels = &record.labels;
+    let (labels, standing) = (&record.labels, &record.standing);
     let name = [&labels.session, &labels.agent]
         .into_iter()
         .flatten()
@@ -62,7 +62,8 @@ pub(super) fn described(record: &Conversation) -> Line {
         parent: record.parent.map(|parent| parent.to_string()),
         model: record.model.to_string(),
         turns: record.turns,
-        compactions: record.standing.compactions,
+        compactions: standing.compactions.saturating_sub(standing.noted),
+        would_have_swapped: standing.noted,
         began: record.began.to_string(),
         seen: record.seen.to_string(),
         money: money(&record.totals),
@@ -158,15 +159,33 @@ pub(super) fn covered(mark: &Mark, path: &[Turn]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-pub(super) fn mark_report(mark: &Mark, path: &[Turn], found: &Found) -> MarkReport {
-    let covered = covered(mark, path);
-    let old = path.get(..covered).unwrap_or_default();
+/// The state of a summary by what the journal tells: it was swapped in (true), or only would have been. `None`:
+/// the journal does not tell.
+fn was_shown(mark: &Mark, marks: &[Mark], journal: &Journal) -> Option<bool> {
+    let later = marks.iter().map(|it| it.at).filter(|at| *at > mark.at);
+    let end = later.min().unwrap_or(Timestamp::MAX);
+    let entries = journal.entries();
+    let after = entries.filter(|(at, _)| (mark.at..end).contains(at));
+    let swaps = after.filter_map(|(_, happened)| happened.as_swap());
+    swaps.reduce(|one, other| one || other)
+}
+
+pub(super) fn mark_report(mark: &Mark, past: &Past, found: &Found) -> MarkReport {
+    let covered = covered(mark, &past.path);
+    let was_shown = match &found.shared {
+        Some(shared) => was_shown(mark, &past.marks, shared.lock().journal()),
+        None => was_shown(mark, &past.marks, &past.journal),
+    };
+    let old = past.path.get(..covered).unwrap_or_default();
     let id = mark.id();
+    let observes = found.line.observed;
     let state = match Some(id) {
-        // Each was made to show what would have been swapped in.
-        _ if found.line.observed => "would-replace",
+        _ if observes && was_shown == Some(true) => "replaced",
+        // It was made to show what would have been swapped in.
+        _ if observes => "would-replace",
         standing if standing == found.standing => "standing",
         ready if ready == found.ready => "ready",
+        _ if was_shown == Some(false) => "would-replace",
         _ => "replaced",
     };
     MarkReport {

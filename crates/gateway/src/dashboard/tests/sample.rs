@@ -51,6 +51,7 @@ pub fn line(id: u8, parent: Option<u8>) -> Line {
         turns: 240,
         observed: false,
         compactions: 2,
+        would_have_swapped: 0,
         began: "2026-01-02T01:04:05Z".to_owned(),
         seen: "2026-01-02T03:03:55Z".to_owned(),
         money: money(),

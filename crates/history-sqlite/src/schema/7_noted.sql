@@ -1,0 +1,10 @@
+-- The number of swaps that were only noted.
+ALTER TABLE conversation ADD COLUMN noted INTEGER NOT NULL DEFAULT 0;
+-- A damaged row stays one.
+UPDATE conversation SET sum = row_sum('conversation', tenant, id, parent, head, turns, session, agent,
+        parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, strategy, requests,
+        fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, began, seen, title,
+        noted)
+WHERE sum IS row_sum('conversation', tenant, id, parent, head, turns, session, agent, parent_agent, user,
+        model, shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read,
+        cache_write, output, micros, micros_without, stalls_avoided, began, seen, title);
