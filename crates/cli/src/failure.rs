@@ -59,8 +59,8 @@ pub enum Failure {
         source: io::Error,
     },
     #[error(
-        "{} contains too little text for the demo: {found_files} files, {}",
-        path.display(), figures::bytes(*found_bytes)
+        "{} contains too little text for the demo: {}, {}",
+        path.display(), figures::plural(*found_files, "file"), figures::bytes(*found_bytes)
     )]
     TooLittleText {
         path: PathBuf,

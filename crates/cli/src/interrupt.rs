@@ -36,18 +36,22 @@ pub async fn key() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-/// Waits for the SIGTERM that a service manager sends. From the call on, it does not end the process.
-pub fn terminated() -> impl Future<Output = ()> {
+/// Waits for SIGTERM, which a service manager sends, or SIGHUP, which a terminal sends at its end, and returns its
+/// name as `kill` takes it. From the call on, neither ends the process.
+pub fn asked_to_end() -> impl Future<Output = &'static str> {
     #[cfg(unix)]
-    let end = {
+    let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::terminate())
+        let terminate = signal(SignalKind::terminate());
+        terminate.and_then(|terminate| Ok((terminate, signal(SignalKind::hangup())?)))
     };
     async move {
         #[cfg(unix)]
-        if let Ok(mut end) = end {
-            end.recv().await;
-            return;
+        if let Ok((mut terminate, mut hang_up)) = signals {
+            return tokio::select! {
+                _ = terminate.recv() => "TERM",
+                _ = hang_up.recv() => "HUP",
+            };
         }
         std::future::pending().await
     }

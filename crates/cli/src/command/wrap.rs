@@ -19,7 +19,7 @@ use crate::command::{runtime, serve};
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
-use crate::interrupt::{key, terminated};
+use crate::interrupt::{asked_to_end, key};
 use crate::logs;
 use crate::settings::{SettingArgs, effective};
 
@@ -148,10 +148,10 @@ async fn agree(
     Ok(())
 }
 
-/// The time that a client has to end after SIGTERM.
+/// The time that a client has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Runs the client to its end. Ctrl-C is the client's; SIGTERM ends it.
+/// Runs the client to its end. Ctrl-C is the client's; SIGTERM and SIGHUP are passed on and end it.
 async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failure> {
     let (name, arguments) = command.split_first().ok_or(Failure::NotStarted {
         command: String::new(),
@@ -162,7 +162,7 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
         source,
     };
     // Before the client runs, so that no signal is missed.
-    let mut asked = pin!(terminated());
+    let mut asked = pin!(asked_to_end());
     let mut child: Child = Command::new(name)
         .args(own_arguments(name, url))
         .args(arguments)
@@ -176,20 +176,20 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
         tokio::select! {
             status = child.wait() => return status.map_err(not_started),
             () = key() => {}
-            () = &mut asked => {
-                asked.set(terminated());
-                end(&mut child).await;
+            signal = &mut asked => {
+                asked.set(asked_to_end());
+                end(&mut child, signal).await;
             }
         }
     }
 }
 
 /// Asks the client to end, and ends it a while later. It is waited for elsewhere.
-async fn end(child: &mut Child) {
+async fn end(child: &mut Child, signal: &str) {
     #[cfg(unix)]
     if let Some(id) = child.id() {
         let asked = Command::new("kill")
-            .args(["-TERM", &id.to_string()])
+            .args(["-s", signal, &id.to_string()])
             .status();
         if asked.await.is_ok_and(|status| status.success())
             && timeout(GRACE, child.wait()).await.is_ok()

@@ -31,12 +31,14 @@ fn a_strategy_file_is_the_gateways_by_its_program() {
 #[test]
 fn a_client_is_asked_to_end() {
     let wrapped = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory", "--"];
-    let script = "trap 'exit 5' TERM; kill -TERM $PPID; sleep 20 >/dev/null 2>&1 & wait";
-    let ran = run(
-        program(&[&wrapped[..], &["bash", "-c", script]].concat()),
-        b"",
-    );
-    assert_eq!(ran.exit, 5, "{}", ran.stderr);
+    for signal in ["TERM", "HUP"] {
+        let script = format!(
+            "trap 'exit 5' {signal}; kill -{signal} $PPID; sleep 20 >/dev/null 2>&1 & wait"
+        );
+        let client = ["bash", "-c", &script];
+        let ran = run(program(&[&wrapped[..], &client].concat()), b"");
+        assert_eq!(ran.exit, 5, "{signal}: {}", ran.stderr);
+    }
 }
 
 #[test]
