@@ -2,28 +2,31 @@
 //!
 //! A request is brought to its conversation (the crate's `directory`), which is asked until it lets the request
 //! go (`request`), the summaries that it orders are made in the background (`jobs`), and the answer is
-//! brought to it (`ticket`). Everything for the store goes through one queue (`writer`).
+//! brought to it (`ticket`). Everything for the store goes through one queue (`writer`). Beside that: `local` carries
+//! out what concerns this process alone, `reports` answers people and tools, and `care` looks after the store.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::conversation::directory::{Directory, Rested, Room};
+use ::conversation::Input;
+use ::conversation::directory::{Directory, Room};
 use ::conversation::journal::Served;
 use ::conversation::words::Did;
-use ::conversation::{Effect, Input, Notice};
 use history::{ConversationId, Engine, HistoryError, Tenant};
 use jiff::Timestamp;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
-use crate::metrics::{Failure, Metrics, TokenKind};
+use crate::metrics::Metrics;
 
 mod calls;
+mod care;
 mod exchange;
 mod jobs;
 mod lineage;
+mod local;
 mod originals;
 mod protocol;
 mod queue;
@@ -31,9 +34,7 @@ mod queueing;
 mod reading;
 mod reports;
 mod request;
-mod retention;
 mod running;
-mod settling;
 mod slots;
 mod spending;
 mod storing;
@@ -47,8 +48,7 @@ pub(crate) use reading::Reading;
 pub(crate) use slots::Occupied;
 pub use ticket::Ticket;
 
-use running::{Running, Shared};
-use writer::StoreFailure;
+use running::Running;
 
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -190,8 +190,7 @@ impl Conversations {
         let inner = Arc::downgrade(&self.inner);
         let cancel = self.inner.jobs.cancel.clone();
         self.inner.jobs.tracker.spawn(async move {
-            let mut retention = retention::Due::default();
-            let mut seen = settling::Seen::default();
+            let mut rounds = care::Rounds::default();
             loop {
                 tokio::select! {
                     () = cancel.cancelled() => return,
@@ -201,11 +200,10 @@ impl Conversations {
                 let now = (inner.parts.clock)();
                 let rested = inner.directory.let_rest(now);
                 let pins = rested.pins;
-                inner.store(rested);
+                inner.care().store(rested);
                 let live = inner.directory.registry.count();
                 inner.parts.metrics.holds(live, pins);
-                inner.forget(&mut retention, now).await;
-                inner.settle_at_rest(&mut seen).await;
+                inner.care().round(&mut rounds, now).await;
             }
         });
     }
@@ -220,122 +218,42 @@ impl Conversations {
         // One that does not notice is not waited for.
         let _ = timeout(GRACE, jobs.tracker.wait()).await;
         let now = (self.inner.parts.clock)();
-        self.inner.store(self.inner.directory.let_all_rest(now));
-        self.inner.end_writing().await;
+        let care = self.inner.care();
+        care.store(self.inner.directory.let_all_rest(now));
+        care.end_writing().await;
         // The store is one file then, which can be copied.
-        self.inner.settle_engine().await;
+        care.settle().await;
     }
 }
 
-/// About the size of what a request adds to the account, in bytes.
-const SPENT: usize = 100;
-
 impl Inner {
-    /// Stores the journals of conversations at rest, for the dashboard.
-    fn store(&self, rested: Rested) {
-        if self.writer.is_failing() {
-            return;
-        }
-        for (tenant, batch) in rested.to_store {
-            let size = batch.size();
-            // No request waits for this write. If it is lost, only the dashboard knows less.
-            drop(self.writer.write_soon(tenant, writer::work(batch), size));
+    /// Carries out what concerns this process alone.
+    const fn local(&self) -> local::Local<'_> {
+        local::Local {
+            parts: &self.parts,
+            directory: &self.directory,
+            writer: &self.writer,
         }
     }
 
-    /// Waits for what was given to the store, and says so if it does not take it.
-    async fn end_writing(&self) {
-        let flushed = timeout(GRACE, self.writer.flush()).await;
-        let lost = self.writer.lost();
-        if flushed.is_err() {
-            tracing::warn!("shut down before everything was stored: the store does not answer");
-        } else if lost > 0 {
-            tracing::warn!(
-                writes = lost,
-                "shut down before everything was stored: another process holds the store"
-            );
+    /// Looks after the store.
+    const fn care(&self) -> care::Care<'_> {
+        care::Care {
+            parts: &self.parts,
+            writer: &self.writer,
         }
     }
 
-    /// Carries out the effects that concern only this process; the others.
-    fn settle(&self, shared: &Shared, key: u64, effects: Vec<Effect>) -> Vec<Effect> {
-        let now = || (self.parts.clock)();
-        let here = |effect: Effect| match effect {
-            Effect::Abandon(job) => {
-                shared.beside.abandon(job);
-                None
-            }
-            Effect::Tell(notice) => {
-                self.tell(shared, &notice);
-                None
-            }
-            Effect::Learn(lesson) => {
-                self.directory.commons.learn(key, lesson, now());
-                None
-            }
-            other => Some(other),
-        };
-        effects.into_iter().filter_map(here).collect()
-    }
-
-    /// Logs and counts.
-    fn tell(&self, shared: &Shared, notice: &Notice) {
-        let (metrics, conversation) = (&self.parts.metrics, shared.id);
-        if matches!(notice, Notice::Billed(_) | Notice::Spent(_)) {
-            let model = shared.lock().record().model.clone();
-            let now = (self.parts.clock)();
-            if let Some(spent) = spending::spent(notice, &model, now) {
-                let work = spending::work(spent);
-                if !self.writer.write_aside(shared.tenant, work, SPENT) {
-                    metrics.failed(Failure::Keeping);
-                }
-            }
+    /// Answers questions about conversations, and takes orders.
+    const fn reporter(&self) -> reports::Reporter<'_> {
+        reports::Reporter {
+            parts: &self.parts,
+            directory: &self.directory,
+            writer: &self.writer,
+            reading: &self.reading,
+            receipts: &self.receipts,
+            sizes: &self.sizes,
         }
-        match notice {
-            Notice::Swapped(route) => metrics.swapped(route.as_str()),
-            Notice::StrategyFailed(failure) => {
-                let strategy = self.parts.config.policy.strategy.written();
-                tracing::warn!(
-                    strategy, %conversation, %failure,
-                    "the strategy failed; the default strategy takes over"
-                );
-                metrics.failed(Failure::Strategy);
-            }
-            Notice::Commanded(command, refused) => tracing::debug!(
-                target: "ebbtide::strategy",
-                %conversation, command, refused, "the strategy gave a command"
-            ),
-            Notice::CameToNothing(refusal) => tracing::debug!(
-                target: "ebbtide::strategy",
-                %conversation, why = refusal.word(),
-                "a summary that the strategy asked for came to nothing"
-            ),
-            Notice::SoftMoved(moved) => tracing::debug!(
-                target: "ebbtide::strategy", %conversation, %moved, "moved"
-            ),
-            Notice::Acted(acted) => metrics.acted(acted),
-            Notice::CacheMissed(reason) => metrics.cache_missed(reason),
-            Notice::Transformed(kind) => metrics.transformed(kind),
-            Notice::Spent(cost) => metrics.cost(*cost),
-            Notice::Billed(bill) => {
-                let used = &bill.used;
-                metrics.used(TokenKind::Fresh, used.fresh.get());
-                metrics.used(TokenKind::CacheRead, used.cache_read.get());
-                let written = used.cache_write + used.cache_write_long;
-                metrics.used(TokenKind::CacheWrite, written.get());
-                metrics.used(TokenKind::Output, used.output.get());
-                metrics.cost(bill.cost);
-            }
-            _ => {}
-        }
-    }
-
-    /// The store failed: told, counted and noted, and the next request stores everything again.
-    fn not_stored(&self, shared: &Shared, failure: &StoreFailure, now: Timestamp) {
-        let conversation = shared.id;
-        tracing::warn!(%conversation, %failure, "not stored; the next request stores it again");
-        self.parts.metrics.failed(Failure::Keeping);
-        shared.lock().on(Input::NotStored, now);
     }
 
     /// Remembers a client's compaction by its answer, so that what goes on from it is recognised.
@@ -377,7 +295,7 @@ impl Inner {
         let inner = Arc::clone(self);
         self.jobs.tracker.spawn(async move {
             let viewer = crate::report::Viewer::Tenant(tenant);
-            if let Err(error) = inner.compacted(viewer, id, summary).await {
+            if let Err(error) = inner.reporter().compacted(viewer, id, summary).await {
                 tracing::debug!(%error, "a client's own summary has no receipt");
             }
         });

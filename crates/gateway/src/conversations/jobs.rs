@@ -232,7 +232,7 @@ impl Inner {
                 .learn_duration(key, conversation.writing());
             effects
         };
-        self.settle(shared, key, effects);
+        self.local().settle(shared, key, effects);
         let reins = Reins {
             cancel: self.jobs.cancel.child_token(),
             hurry: CancellationToken::new(),
@@ -352,7 +352,7 @@ impl Inner {
                 let kept = self.writer.in_time(receipt.kept()).await;
                 let kept = kept.unwrap_or(Err(StoreFailure::Late));
                 if let Err(failure) = &kept {
-                    self.not_stored(shared, failure, now);
+                    self.local().not_stored(shared, failure, now);
                 }
                 metrics.prepared(route, metrics::Preparation::Ready);
                 let mut conversation = shared.lock();
@@ -377,7 +377,7 @@ impl Inner {
                 shared.lock().on(Input::Unprepared(order, why), now)
             }
         };
-        self.settle(shared, key, effects);
+        self.local().settle(shared, key, effects);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use ::conversation::directory::Directory;
 use ::conversation::journal::Journal;
 use ::conversation::{Accepted, Effect, Input, NotPinned, PinBook, Resting};
 use context::original::{Handle, Section};
@@ -16,9 +17,11 @@ use history::{
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::running::Shared;
-use super::writer::StoreFailure;
-use super::{Conversations, Inner, spending};
+use super::local::Local;
+use super::reading::Reading;
+use super::running::{Running, Shared};
+use super::writer::{StoreFailure, Writer};
+use super::{Conversations, Parts, spending};
 use crate::config::{Mode, Setting};
 use crate::report::{
     Detail, Expanded, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced, Report,
@@ -58,18 +61,18 @@ impl From<StoreFailure> for ReportError {
 impl Reports for Conversations {
     fn overview(&self, asker: Viewer) -> Report<'_, Overview> {
         Box::pin(async move {
-            let mut overview = self.inner.list(asker).await?;
-            overview.days = spending::report(self.inner.spent(asker).await);
+            let mut overview = self.inner.reporter().list(asker).await?;
+            overview.days = spending::report(self.inner.reporter().spent(asker).await);
             Ok(overview)
         })
     }
 
     fn list(&self, asker: Viewer) -> Report<'_, Overview> {
-        Box::pin(self.inner.list(asker))
+        Box::pin(async move { self.inner.reporter().list(asker).await })
     }
 
     fn detail(&self, asker: Viewer, id: ConversationId) -> Report<'_, Detail> {
-        Box::pin(self.inner.detail(asker, id))
+        Box::pin(async move { self.inner.reporter().detail(asker, id).await })
     }
 
     fn replaced(
@@ -79,27 +82,27 @@ impl Reports for Conversations {
         mark: MarkId,
         turns: Range<usize>,
     ) -> Report<'_, Replaced> {
-        Box::pin(self.inner.replaced(asker, id, mark, turns))
+        Box::pin(async move { self.inner.reporter().replaced(asker, id, mark, turns).await })
     }
 
     fn turns(&self, asker: Viewer, id: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns> {
-        Box::pin(self.inner.turns(asker, id, wanted))
+        Box::pin(async move { self.inner.reporter().turns(asker, id, wanted).await })
     }
 
     fn window(&self, asker: Viewer, id: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
-        Box::pin(self.inner.window(asker, id, at))
+        Box::pin(async move { self.inner.reporter().window(asker, id, at).await })
     }
 
     fn lost(&self, asker: Viewer, id: ConversationId, mark: Option<MarkId>) -> Report<'_, Lost> {
-        Box::pin(self.inner.lost(asker, id, mark))
+        Box::pin(async move { self.inner.reporter().lost(asker, id, mark).await })
     }
 
     fn session(&self, asker: Viewer, session: String) -> Report<'_, Line> {
-        Box::pin(self.inner.session(asker, session))
+        Box::pin(async move { self.inner.reporter().session(asker, session).await })
     }
 
     fn compacted(&self, asker: Viewer, id: ConversationId, summary: String) -> Report<'_, Lost> {
-        Box::pin(self.inner.compacted(asker, id, summary))
+        Box::pin(async move { self.inner.reporter().compacted(asker, id, summary).await })
     }
 
     fn expand(
@@ -109,7 +112,7 @@ impl Reports for Conversations {
         what: (Handle, Option<Section>),
         room: usize,
     ) -> Report<'_, Expanded> {
-        Box::pin(self.inner.expand(asker, id, what, room))
+        Box::pin(async move { self.inner.reporter().expand(asker, id, what, room).await })
     }
 
     fn recall(
@@ -119,7 +122,7 @@ impl Reports for Conversations {
         query: String,
         most: usize,
     ) -> Report<'_, Recalled> {
-        Box::pin(self.inner.recall(asker, id, query, most))
+        Box::pin(async move { self.inner.reporter().recall(asker, id, query, most).await })
     }
 
     fn claim(&self, asker: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId> {
@@ -133,23 +136,23 @@ impl Reports for Conversations {
         id: ConversationId,
         what: (Subject, Origin),
     ) -> Report<'_, PinReport> {
-        Box::pin(self.inner.pin(asker, id, what))
+        Box::pin(async move { self.inner.reporter().pin(asker, id, what).await })
     }
 
     fn unpin(&self, asker: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool> {
-        Box::pin(self.inner.unpin(asker, id, pin))
+        Box::pin(async move { self.inner.reporter().unpin(asker, id, pin).await })
     }
 
     fn order(&self, asker: Viewer, id: ConversationId, order: Order) -> Report<'_, ()> {
-        Box::pin(self.inner.order(asker, id, order))
+        Box::pin(async move { self.inner.reporter().order(asker, id, order).await })
     }
 
     fn reword(&self, asker: Viewer, id: ConversationId, what: (MarkId, String)) -> Report<'_, ()> {
-        Box::pin(self.inner.reword(asker, id, what))
+        Box::pin(async move { self.inner.reporter().reword(asker, id, what).await })
     }
 
     fn remove(&self, asker: Viewer, id: ConversationId) -> Report<'_, Purged> {
-        Box::pin(self.inner.remove(asker, id))
+        Box::pin(async move { self.inner.reporter().remove(asker, id).await })
     }
 }
 
@@ -206,7 +209,27 @@ struct Past {
     journal: Journal,
 }
 
-impl Inner {
+/// Answers what is asked about conversations, and takes orders about them.
+#[derive(Clone, Copy)]
+pub(super) struct Reporter<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) directory: &'a Directory<Running>,
+    pub(super) writer: &'a Writer,
+    pub(super) reading: &'a Reading,
+    pub(super) receipts: &'a Receipts,
+    pub(super) sizes: &'a Sizes,
+}
+
+impl Reporter<'_> {
+    /// Carries out what concerns this process alone.
+    const fn local(&self) -> Local<'_> {
+        Local {
+            parts: self.parts,
+            directory: self.directory,
+            writer: self.writer,
+        }
+    }
+
     async fn list(&self, asker: Viewer) -> Result<Overview, ReportError> {
         let now = (self.parts.clock)();
         let tenant = match asker {
@@ -498,7 +521,7 @@ impl Inner {
         let pinned = match &found.shared {
             Some(shared) => {
                 let effects = shared.lock().on(Input::Pin(&text, origin), now);
-                let mut effects = self.settle(shared, 0, effects).into_iter();
+                let mut effects = self.local().settle(shared, 0, effects).into_iter();
                 let released = Vec::new();
                 match effects.next() {
                     Some(Effect::Pinned(pin)) => Ok(Accepted { pin, released }),

@@ -340,7 +340,7 @@ impl Inner {
     ) -> Option<Decided> {
         let shared = Arc::clone(&passage.shared);
         let mut decided = None;
-        for effect in self.settle(&shared, passage.model_key(), effects) {
+        for effect in self.local().settle(&shared, passage.model_key(), effects) {
             match effect {
                 Effect::Store(batch) => self.store_in_time(&shared, batch).await,
                 Effect::Send(sending) => decided = Some(Decided::Send(Box::new(sending))),

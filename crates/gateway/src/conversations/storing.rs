@@ -32,7 +32,7 @@ impl Inner {
             if let Err(failure) = receipt.kept().await {
                 // It is right in memory; only a restart would not know of it.
                 let now = (inner.parts.clock)();
-                inner.not_stored(&shared, &failure, now);
+                inner.local().not_stored(&shared, &failure, now);
                 shared.lock().on(Input::Unkept, now);
             }
         };

@@ -276,9 +276,10 @@ async fn what_nobody_came_back_to_is_removed_after_its_time() {
         metrics: Arc::new(Metrics::default()),
     })
     .unwrap();
-    let mut due = super::retention::Due::default();
+    let mut rounds = super::care::Rounds::default();
     let mut kept = async || {
-        core.inner.forget(&mut due, (core.parts().clock)()).await;
+        let now = (core.parts().clock)();
+        core.inner.care().round(&mut rounds, now).await;
         let mut found = 0;
         let engine = &core.parts().engine;
         let tenant = Tenant::from_bytes([1; 16]);

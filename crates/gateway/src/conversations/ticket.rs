@@ -90,7 +90,9 @@ impl Drop for Passage {
             let why = Unmade::Abandoned;
             let effects = conversation.on(Input::Unprepared(&order, why), now);
             drop(conversation);
-            self.inner.settle(&self.shared, self.model_key(), effects);
+            self.inner
+                .local()
+                .settle(&self.shared, self.model_key(), effects);
             self.shared.beside.settled.notify_waiters();
         }
     }
@@ -182,7 +184,9 @@ impl Ticket {
             let input = Input::Refused(&passage.flight, status.as_u16(), failure.as_ref());
             passage.shared.lock().on(input, now)
         };
-        let effects = inner.settle(&passage.shared, passage.model_key(), effects);
+        let effects = inner
+            .local()
+            .settle(&passage.shared, passage.model_key(), effects);
         let retry = |effect: Effect| -> Option<Rescue> {
             match effect {
                 Effect::Retry(rescue) => Some(rescue),
@@ -291,7 +295,7 @@ impl Passage {
         let input = Input::Answered(&self.flight, reply.as_ref(), &proof);
         let effects = shared.lock().on(input, now);
         let mut written = None;
-        for effect in inner.settle(&shared, self.model_key(), effects) {
+        for effect in inner.local().settle(&shared, self.model_key(), effects) {
             if let Effect::Store(batch) = effect {
                 let size = batch.size();
                 let writer = &inner.writer;
@@ -312,7 +316,7 @@ impl Passage {
             kept = self.store_whole(reply.as_ref(), now).await;
         }
         if let Err(failure) = &kept {
-            inner.not_stored(&shared, failure, now);
+            inner.local().not_stored(&shared, failure, now);
         }
     }
 

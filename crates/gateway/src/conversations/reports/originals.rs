@@ -8,12 +8,12 @@ use history::{ConversationId, Labels, Mark, MarkId, Store, Tenant};
 
 use super::client_summary::{ClientSummary, Kept};
 use super::figures::{covered, line_of, readable};
-use super::{Found, Inner, Past};
+use super::{Found, Past, Reporter};
 use crate::report::{
     Expanded, Gone, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
 };
 
-impl Inner {
+impl Reporter<'_> {
     pub(super) async fn lost(
         &self,
         asker: Viewer,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use history::{ConversationId, Purge, Purged};
 use tokio::task::spawn_blocking;
 
-use super::{Inner, StoreFailure};
+use super::{Reporter, StoreFailure};
 use crate::report::{ReportError, Viewer};
 
-impl Inner {
+impl Reporter<'_> {
     pub(super) async fn remove(
         &self,
         asker: Viewer,

@@ -8,7 +8,7 @@ use ::conversation::journal::{Journal, Sent};
 use history::{Conversation, ConversationId, HistoryError, Store, Tenant};
 use jiff::Timestamp;
 
-use super::Inner;
+use super::Reporter;
 use super::figures::described;
 use crate::report::{Gauge, Line, ReportError};
 
@@ -48,7 +48,7 @@ impl Sizes {
     }
 }
 
-impl Inner {
+impl Reporter<'_> {
     /// The lines of a tenant's conversations that are not in memory.
     pub(super) async fn resting(
         &self,

@@ -4,12 +4,12 @@ use ::conversation::{Effect, Input};
 use context::Text;
 use history::{ConversationId, MarkId};
 
-use super::{Inner, StoreFailure};
+use super::{Reporter, StoreFailure};
 use crate::conversations::running::Shared;
 use crate::conversations::writer;
 use crate::report::{ReportError, Viewer};
 
-impl Inner {
+impl Reporter<'_> {
     pub(super) async fn reword(
         &self,
         asker: Viewer,
@@ -21,7 +21,7 @@ impl Inner {
         self.wake(&shared).await?;
         let now = (self.parts.clock)();
         let effects = shared.lock().on(Input::Reword(mark, Text::from(text)), now);
-        for effect in self.settle(&shared, 0, effects) {
+        for effect in self.local().settle(&shared, 0, effects) {
             match effect {
                 Effect::Refuse(refusal) => return Err(ReportError::refused(&refusal)),
                 Effect::Store(batch) => {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use context::{Role, Tokens, Turn};
 use history::ConversationId;
 
-use super::{Found, Inner};
+use super::{Found, Reporter};
 use crate::report::{Matches, Needle, ReportError, Said, Turns, TurnsWanted, Viewer};
 
 /// The bytes that one search reads; the next one goes on behind them.
 const SEARCHED: usize = 32 << 20;
 
-impl Inner {
+impl Reporter<'_> {
     pub(super) async fn turns(
         &self,
         asker: Viewer,

@@ -1,0 +1,143 @@
+//! Looks after the store: stores what leaves memory, removes abandoned conversations after `limits.retention`, and
+//! brings what is stored to where it rests, when nothing is being written and at the end.
+
+use std::sync::Arc;
+
+use ::conversation::directory::Rested;
+use history::Purge;
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::writer::{Writer, work};
+use super::{GRACE, Parts};
+
+/// The interval at which the store is searched: a purge reads which turns can be reached, so not
+/// every minute.
+const EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// The next search of the store: at the first opportunity, then every hour.
+#[derive(Debug, Default)]
+struct Due(Option<Timestamp>);
+
+impl Due {
+    /// Returns true if it is time, and then sets the next time an hour from now.
+    fn is_now(&mut self, now: Timestamp) -> bool {
+        let due = self.0.is_none_or(|next| now >= next);
+        if due {
+            self.0 = now.checked_add(EVERY).ok();
+        }
+        due
+    }
+}
+
+/// The writes seen in the last round.
+#[derive(Debug, Default)]
+struct Seen(Option<u64>);
+
+impl Seen {
+    /// Returns true if this number of writes is that of the last round.
+    fn is_idle(&mut self, written: u64) -> bool {
+        self.0.replace(written) == Some(written)
+    }
+}
+
+/// The state of the rounds.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    due: Due,
+    seen: Seen,
+}
+
+/// The store, and the settings about it.
+#[derive(Clone, Copy)]
+pub(super) struct Care<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) writer: &'a Writer,
+}
+
+impl Care<'_> {
+    /// What is to be done every few seconds.
+    pub(super) async fn round(&self, rounds: &mut Rounds, now: Timestamp) {
+        self.forget(&mut rounds.due, now).await;
+        self.settle_at_rest(&mut rounds.seen).await;
+    }
+
+    /// Stores the journals of conversations at rest, for the dashboard.
+    pub(super) fn store(&self, rested: Rested) {
+        if self.writer.is_failing() {
+            return;
+        }
+        for (tenant, batch) in rested.to_store {
+            let size = batch.size();
+            // No request waits for this write. If it is lost, only the dashboard knows less.
+            drop(self.writer.write_soon(tenant, work(batch), size));
+        }
+    }
+
+    /// Waits for what was given to the store, and says so if it does not take it.
+    pub(super) async fn end_writing(&self) {
+        let flushed = timeout(GRACE, self.writer.flush()).await;
+        let lost = self.writer.lost();
+        if flushed.is_err() {
+            tracing::warn!("shut down before everything was stored: the store does not answer");
+        } else if lost > 0 {
+            tracing::warn!(
+                writes = lost,
+                "shut down before everything was stored: another process holds the store"
+            );
+        }
+    }
+
+    /// Has the engine settle, if nothing was written since the last round. Where all is at rest, that costs
+    /// nothing.
+    async fn settle_at_rest(&self, seen: &mut Seen) {
+        if seen.is_idle(self.writer.written()) {
+            self.settle().await;
+        }
+    }
+
+    /// Has the engine settle. The caller waits no longer than [`GRACE`].
+    pub(super) async fn settle(&self) {
+        let engine = Arc::clone(&self.parts.engine);
+        match timeout(GRACE, spawn_blocking(move || engine.settle())).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::warn!(%error, "the store's log stays beside its file"),
+            Ok(Err(_)) => {
+                tracing::warn!("the store's log stays beside its file: the store panicked")
+            }
+            Err(_) => tracing::warn!("the store's log stays beside its file: the disk is slow"),
+        }
+    }
+
+    /// Removes what was last seen longer ago than is kept, whosoever's it is.
+    async fn forget(&self, due: &mut Due, now: Timestamp) {
+        let Some(kept) = self.parts.config.limits.retention else {
+            return;
+        };
+        // Without a time that far back nothing can be older.
+        let Ok(before) = now.checked_sub(kept) else {
+            return;
+        };
+        if !due.is_now(now) {
+            return;
+        }
+        let what = Purge {
+            tenant: None,
+            conversation: None,
+            before: Some(before),
+        };
+        let engine = Arc::clone(&self.parts.engine);
+        match spawn_blocking(move || engine.purge(what)).await {
+            Ok(Ok(purged)) if purged.conversations > 0 => tracing::info!(
+                conversations = purged.conversations,
+                turns = purged.turns,
+                bytes = purged.bytes,
+                "conversations older than limits.retention were removed"
+            ),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "nothing old was removed"),
+            Err(_) => tracing::warn!("nothing old was removed: the store panicked"),
+        }
+    }
+}
