@@ -130,11 +130,16 @@ impl Conversation {
             Mode::Observe => Extent::default(),
         };
         if flight.compacts.is_none() {
-            self.whole.report(shown, input.saturating_sub(flight.own));
+            self.said
+                .whole
+                .report(shown, input.saturating_sub(flight.margin.own));
         }
         match shown == flight.shown {
             true => input,
-            false => self.whole.view(&flight.shown, &self.path(flight.turns.len)),
+            false => self
+                .said
+                .whole
+                .view(&flight.shown, &self.path(flight.turns.len)),
         }
     }
 

@@ -23,7 +23,6 @@ use crate::ledger::Beside;
 use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
 use crate::terms::Terms;
-use crate::whole::Whole;
 
 /// Other conversations that a new one is related to.
 #[derive(Debug, Default)]
@@ -285,7 +284,7 @@ impl Conversation {
         let (sent, whole) = stored.map_or((None, None), |it| (it.sent, it.whole));
         let outline = &self.said.outline;
         let path = Path::new(outline, outline.len(), &[]);
-        self.whole.accept(&path, whole.map(Tokens::new));
+        self.said.whole.accept(&path, whole.map(Tokens::new));
         let path = Path::new(outline, outline.len(), self.pins.places());
         let machine = &mut self.supervisor.machine;
         let counted = sent.map(Tokens::new);
@@ -327,7 +326,6 @@ impl Conversation {
             pins,
             overlay: Some(inherited.overlay),
             is_overlay_unkept: false,
-            whole: Whole::default(),
             flights: Flights::default(),
             breakpoints: Breakpoints::default(),
             journal: Journal::default(),

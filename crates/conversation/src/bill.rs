@@ -52,12 +52,12 @@ impl Bill {
         let request = Request {
             input,
             shown: flight.shown,
-            said: flight.unchanged,
-            spared: flight.spared,
-            added: flight.added,
+            said: flight.margin.said,
+            spared: flight.margin.spared,
+            added: flight.margin.added,
             used,
         };
-        let cost_without = alone.follow(&request, client, price, (cost, flight.own));
+        let cost_without = alone.follow(&request, client, price, (cost, flight.margin.own));
         Self {
             used,
             input,

@@ -38,6 +38,8 @@ use crate::whole::Whole;
 pub(crate) struct Said {
     /// The turns of the newest request.
     pub outline: Outline,
+    /// Its size without the gateway.
+    pub whole: Whole,
     /// Their raw keys.
     pub keys: Vec<Key>,
     /// The elements of its list of messages; none where the conversation rests.
@@ -117,8 +119,6 @@ pub struct Conversation {
     pub(crate) terms: Arc<Terms>,
     pub(crate) said: Said,
     pub(crate) supervisor: Supervisor,
-    /// Its size without the gateway.
-    pub(crate) whole: Whole,
     pub(crate) pins: PinBook,
     /// The texts; `None` after they have left memory.
     pub(crate) overlay: Option<Overlay>,
@@ -620,7 +620,7 @@ impl Conversation {
 
     /// The tokens of the conversation as it was said, as the provider counts them.
     pub(crate) fn whole_size(&self, len: usize) -> Tokens {
-        self.whole.size(&self.said_path(len))
+        self.said.whole.size(&self.said_path(len))
     }
 
     /// The tokens of a view, as the provider counts them.
@@ -648,7 +648,7 @@ impl Conversation {
             .undone()
             .map(|mark| mark.to_string());
         stored.sent = known(self.supervisor.machine.sent());
-        stored.whole = known(self.whole.sent());
+        stored.whole = known(self.said.whole.sent());
         Record {
             // A program that cannot be written begins anew after a restart.
             strategy: serde_json::to_string(&stored).ok().map(Text::from),

@@ -182,7 +182,9 @@ impl Conversation {
         // A streamed chat may bring no usage, so the note has to count without a report.
         machine.add_note(added.notes);
         let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
-        self.whole.send(&Path::new(&self.said.outline, len, &[]));
+        self.said
+            .whole
+            .send(&Path::new(&self.said.outline, len, &[]));
         let window = self.supervisor.machine.limits().window;
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();
@@ -197,12 +199,12 @@ impl Conversation {
             self.record.totals.stalls_avoided += 1;
         }
         flight.shown = shown;
-        flight.unchanged = unchanged;
-        flight.spared = self.said_path(len).spared();
-        flight.added = added.own;
+        flight.margin.said = unchanged;
+        flight.margin.spared = self.said_path(len).spared();
+        flight.margin.added = added.own;
         if is_on {
             // What the provider takes out again is there only if it came with this request.
-            flight.own = self.own_in_view(flight) + added.own.clears;
+            flight.margin.own = self.own_in_view(flight) + added.own.clears;
         }
         if is_on {
             let is_reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
@@ -273,7 +275,7 @@ impl Conversation {
         let len = flight.turns.len;
         let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
         flight.shown = shown;
-        flight.unchanged = unchanged;
+        flight.margin.said = unchanged;
         let view = self.view(shown, flight.turns.len);
         let sent = self.sent_of((unchanged, tokens));
         vec![Effect::Send(self.sending(

@@ -27,14 +27,8 @@ pub struct Flight {
     pub(crate) compacts: Option<ConversationId>,
     /// The extent of its view.
     pub(crate) shown: Extent,
-    /// The size of the conversation as it was said.
-    pub(crate) unchanged: Tokens,
-    /// What of it the view has shortened.
-    pub(crate) spared: Tokens,
-    /// The gateway's own text behind the client's words in the view.
-    pub(crate) own: Tokens,
-    /// The text that was added behind the client's words with it.
-    pub(crate) added: Own,
+    /// What the gateway adds and leaves out.
+    pub(crate) margin: Margin,
     /// The request before it.
     pub(crate) before: Option<Sent>,
     /// The time when the conversation was last seen before it.
@@ -45,6 +39,19 @@ pub struct Flight {
     pub(crate) waited: bool,
     /// Changes so far.
     pub(crate) did: Vec<Did>,
+}
+
+/// What a view has more and less than the conversation as it was said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Margin {
+    /// The size of the conversation as it was said.
+    pub said: Tokens,
+    /// What of it the view has shortened.
+    pub spared: Tokens,
+    /// The gateway's own text behind the client's words in the view.
+    pub own: Tokens,
+    /// The part of it that was added with this request, or that the provider takes out behind it.
+    pub added: Own,
 }
 
 /// The place of a request in its conversation.
@@ -89,10 +96,7 @@ impl Flight {
             pending: None,
             compacts: None,
             shown: Extent::default(),
-            unchanged: Tokens::ZERO,
-            spared: Tokens::ZERO,
-            own: Tokens::ZERO,
-            added: Own::default(),
+            margin: Margin::default(),
             before: None,
             after: None,
             swapped: false,

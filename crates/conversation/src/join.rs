@@ -314,7 +314,7 @@ impl Conversation {
         self.supervisor.model = Arc::clone(&incoming.model);
         self.supervisor.route = self.terms.route_for(&incoming.model, incoming.dialect());
         self.supervise(shown);
-        self.whole = Whole::default();
+        self.said.whole = Whole::default();
         self.flights.own = None;
         self.supervisor.overhead = 0;
         if let Some(job) = self.supervisor.job.take() {
@@ -350,7 +350,7 @@ impl Conversation {
         let tokens = incoming.overhead();
         self.supervisor.overhead = key;
         self.supervisor.overhead_tokens = tokens;
-        self.whole.overhead(tokens);
+        self.said.whole.overhead(tokens);
         let event = Event::Overhead { tokens };
         self.supervisor.machine.on(event, incoming.now);
     }

@@ -53,7 +53,8 @@ const measure = (frame) => {
   const unnamed = [
     ...[...page.querySelectorAll("input:not([type=hidden]), textarea, select")]
       .filter((field) => field.labels.length === 0 && !field.hasAttribute("aria-label")),
-    ...[...page.querySelectorAll("button, a")].filter((one) => one.textContent.trim() === ""),
+    ...[...page.querySelectorAll("button, a")]
+      .filter((one) => one.textContent.trim() === "" && !one.querySelector('img[alt]:not([alt=""])')),
     ...[...page.querySelectorAll("svg")]
       .filter((svg) => !svg.hasAttribute("aria-hidden") && !svg.hasAttribute("aria-label")),
     ...[...page.querySelectorAll("th")].filter((head) => !head.hasAttribute("scope")),
