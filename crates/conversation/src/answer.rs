@@ -86,6 +86,25 @@ impl Conversation {
         effects
     }
 
+    /// An answer was cut off after so much of it.
+    pub(crate) fn cut_off(
+        &mut self,
+        flight: &Flight,
+        reply: &Reply,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        // The provider keeps no answer that the next request could be compared with.
+        let answer = self.flights.answer.clone();
+        let mut reply = reply.clone();
+        let counter = flight.model().counter();
+        let heard = reply.draft().after(flight.turns.head, &counter).tokens();
+        let counts = &mut reply.usage.counts;
+        counts.output = counts.output.max(heard);
+        let effects = self.account(flight, &reply, now);
+        self.flights.answer = answer;
+        effects
+    }
+
     fn account(&mut self, flight: &Flight, reply: &Reply, now: Timestamp) -> Vec<Effect> {
         let limits = self.supervisor.machine.limits();
         let idle = flight.after.map(|seen| now.duration_since(seen));
@@ -139,7 +158,8 @@ impl Conversation {
             false => self
                 .said
                 .whole
-                .view(&flight.shown, &self.path(flight.turns.len)),
+                .view(&flight.shown, &self.path(flight.turns.len))
+                .all(),
         }
     }
 

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use crate::adaptive::Adaptive;
 use crate::batch::Batch;
+use crate::bill::Alone;
 use crate::breakpoints::Breakpoints;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
 use crate::homunculus::hosted::StoredStrategy;
@@ -241,13 +242,29 @@ impl Conversation {
         let said: Vec<(PinId, TurnId)> = said
             .filter_map(|it| Some((it.pin.id, it.said_in?)))
             .collect();
+        let standing = record.standing;
+        let strategy = record.strategy.as_deref();
+        let kept = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
+        // In mode observe, all of it was sent last.
+        let was_whole = terms.is_on() && kept.is_some_and(|kept| kept.noted);
+        let mut overlay = recovered.overlay;
+        let noted = match was_whole {
+            true => overlay.mark.take(),
+            false => None,
+        };
+        if was_whole {
+            overlay.clear_front();
+        }
         let inherited = Inherited {
-            standing: record.standing,
-            overlay: recovered.overlay,
+            standing: match was_whole {
+                true => standing.whole(),
+                false => standing,
+            },
+            overlay,
             pins: recovered.pins.into_iter().map(|it| it.pin).collect(),
         };
         let old = incoming.turns().get(..known).unwrap_or_default();
-        let (standing, strategy) = (record.standing, record.strategy.clone());
+        let strategy = record.strategy.clone();
         let mut live = Self::revive(terms, incoming, record, (old, inherited));
         let mark = live.overlay.as_ref().and_then(|it| it.mark.as_ref());
         let made_from = mark.map(|mark| mark.made_from);
@@ -268,23 +285,42 @@ impl Conversation {
         // Another model counts otherwise, and has accepted nothing yet.
         if live.record.model == incoming.name {
             // Where a summary is gone, all turns are shown, and the stored count is of another view.
-            let counted = strategy.filter(|_| live.record.standing == standing);
-            live.come_back(incoming, counted.as_deref());
+            let is_as_it_was = was_whole || live.record.standing == standing;
+            let counted = strategy.filter(|_| is_as_it_was);
+            live.come_back(incoming, counted.as_deref(), was_whole);
         }
-        if let Some((made, beside)) = recovered.made {
+        let noted = noted.map(|mark| (Mark::clone(&mark), Beside::default()));
+        if let Some((made, beside)) = recovered.made.or(noted) {
             live.restore(made, beside);
         }
         live
     }
 
     /// The provider accepted this view before. Its count stands beside the stored strategy.
-    fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>) {
+    /// After mode observe it is the whole conversation's.
+    fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>, was_whole: bool) {
         self.note_overhead(incoming);
         let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
-        let (sent, whole) = stored.map_or((None, None), |it| (it.sent, it.whole));
+        let (mut sent, mut whole) = (None, None);
+        if let Some(stored) = stored {
+            (sent, whole) = (stored.sent, stored.whole);
+            self.flights.clearing = Tokens::new(stored.clearing.unwrap_or_default());
+            let shown = self.supervisor.machine.shown();
+            let alone = stored.alone.map(|kept| Alone::resume(kept, shown));
+            self.flights.alone = alone.unwrap_or_default();
+        }
         let outline = &self.said.outline;
         let path = Path::new(outline, outline.len(), &[]);
-        self.said.whole.accept(&path, whole.map(Tokens::new));
+        let whole = whole.map(|(whole, view)| (Tokens::new(whole), Tokens::new(view)));
+        let shown = match was_whole {
+            true => Extent::default(),
+            false => self.supervisor.machine.shown(),
+        };
+        self.said.whole.accept((shown, &path), whole);
+        if was_whole {
+            // What is added to it now was not counted.
+            return;
+        }
         let path = Path::new(outline, outline.len(), self.pins.places());
         let machine = &mut self.supervisor.machine;
         let counted = sent.map(Tokens::new);
@@ -360,10 +396,7 @@ impl Conversation {
         let is_place_lost = shown.from == 0 && standing.from != TurnId::ROOT;
         if is_mark_lost || is_place_lost {
             // Its summary is gone: everything is shown again.
-            self.record.standing = Standing {
-                compactions: standing.compactions,
-                ..Standing::WHOLE
-            };
+            self.record.standing = standing.whole();
             return;
         }
         self.record.standing = standing;
@@ -424,6 +457,8 @@ impl Conversation {
             standing: Standing {
                 cleared: within(standing.cleared),
                 stripped: within(standing.stripped),
+                noted: 0,
+                inherited: standing.compactions,
                 ..standing
             },
             overlay,

@@ -9,6 +9,7 @@ use crate::homunculus::{Extent, Reported};
 use crate::inject::Own;
 use context::Tokens;
 use history::Totals;
+use serde::{Deserialize, Serialize};
 use tokens::{Consumption, Price};
 use wire::api::{Counts, Reply};
 
@@ -39,7 +40,12 @@ impl Bill {
 
     /// The bill for an answer of which `alone` has the last request.
     pub(crate) fn of(flight: &Flight, reply: &Reply, client: &Client, alone: &mut Alone) -> Self {
-        let used = consumption(&reply.usage.billed());
+        let billed = reply.usage.billed();
+        let is_told = billed.all_input() > Tokens::ZERO;
+        let used = match is_told {
+            true => consumption(&billed),
+            false => unreported(flight, reply, client, alone),
+        };
         let price = &flight.asked.model.price;
         let cost = price.cost(&used).get();
         // A compaction of the provider counts its own input, which is not the view.
@@ -50,7 +56,7 @@ impl Bill {
             .next();
         let input = message.unwrap_or(reply.usage.counts).all_input();
         let request = Request {
-            input,
+            input: if is_told { input } else { used.input() },
             shown: flight.shown,
             said: flight.margin.said,
             spared: flight.margin.spared,
@@ -75,6 +81,23 @@ fn consumption(counts: &Counts) -> Consumption {
         cache_write: counts.cache_write.saturating_sub(long),
         cache_write_long: long,
         output: counts.output,
+    }
+}
+
+/// About what an answer used of which the provider told nothing, as in a streamed chat without
+/// `stream_options.include_usage`: what was sent, by our count, of which the view before it came from the cache.
+fn unreported(flight: &Flight, reply: &Reply, client: &Client, alone: &Alone) -> Consumption {
+    let counter = flight.model().counter();
+    let answer = reply.draft().after(flight.turns.head, &counter);
+    let before = alone.last.as_ref().map(|(_, last)| last);
+    let read = before
+        .filter(|last| client.warm && last.shown == flight.shown && last.input >= client.cacheable);
+    let cache_read = read.map_or(Tokens::ZERO, |last| last.input.min(flight.margin.view));
+    Consumption {
+        fresh: flight.margin.view.saturating_sub(cache_read),
+        cache_read,
+        output: answer.tokens(),
+        ..Consumption::default()
     }
 }
 
@@ -147,7 +170,45 @@ pub(crate) struct Alone {
     last: Option<(Tokens, Request)>,
 }
 
+/// What is stored of the view of a client without a gateway.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Kept {
+    view: u64,
+    input: u64,
+    said: u64,
+    spared: u64,
+    summary: Option<u64>,
+}
+
 impl Alone {
+    /// What has to be stored, so that it goes on after a restart.
+    pub(crate) fn kept(&self) -> Option<Kept> {
+        let (view, last) = self.last.as_ref()?;
+        Some(Kept {
+            view: view.get(),
+            input: last.input.get(),
+            said: last.said.get(),
+            spared: last.spared.get(),
+            summary: self.summary.map(Tokens::get),
+        })
+    }
+
+    /// As of the last request before a restart, which had this extent.
+    pub(crate) fn resume(kept: Kept, shown: Extent) -> Self {
+        let last = Request {
+            input: Tokens::new(kept.input),
+            shown,
+            said: Tokens::new(kept.said),
+            spared: Tokens::new(kept.spared),
+            added: Own::default(),
+            used: Consumption::default(),
+        };
+        Self {
+            summary: kept.summary.map(Tokens::new),
+            last: Some((Tokens::new(kept.view), last)),
+        }
+    }
+
     /// Takes in the next request, which cost `cost`, and returns what it would have cost this client. `own` of its
     /// view is the gateway's, as far as no earlier request tells it.
     fn follow(

@@ -281,7 +281,7 @@ impl Conversation {
                 Action::Prepare(order) => decision.prepare = Some(order),
                 Action::Abandon(job) => self.abandon(job),
                 Action::Show(shown) => {
-                    self.show(shown, len, &mut decision);
+                    self.show(shown, (len, now), &mut decision);
                     self.tell_crowded_out(shown, now);
                 }
                 Action::ShowAll => self.show_all(len, &mut decision),
@@ -377,7 +377,7 @@ impl Conversation {
     }
 
     /// The view changes: the standing and the texts follow.
-    fn show(&mut self, shown: Extent, len: usize, decision: &mut Decision) {
+    fn show(&mut self, shown: Extent, (len, now): (usize, Timestamp), decision: &mut Decision) {
         let ids = self.said.outline.ids();
         let before = |index: usize| {
             let last = index.checked_sub(1).and_then(|last| ids.get(last));
@@ -400,14 +400,23 @@ impl Conversation {
             }
             return;
         }
+        let is_on = self.terms.is_on();
+        self.record.standing.compactions = was.compactions.saturating_add(1);
+        if !is_on {
+            self.record.standing.noted = was.noted.saturating_add(1);
+        }
         if !moved {
+            let happened = match is_on {
+                true => Happened::Cleared(shown.cleared),
+                false => Happened::WouldClear(shown.cleared),
+            };
+            self.journal.note(now, happened);
             self.strip_thinking(before(len));
             decision.reduced = true;
             return;
         }
-        self.record.standing.compactions = was.compactions.saturating_add(1);
-        if !self.terms.is_on() {
-            self.record.standing.noted = was.noted.saturating_add(1);
+        if let Some(mark) = shown.mark {
+            self.journal.shown(mark, is_on);
         }
         let undone = self.supervisor.machine.undone();
         let overlay = self.overlay.get_or_insert_default();
@@ -648,7 +657,12 @@ impl Conversation {
             .undone()
             .map(|mark| mark.to_string());
         stored.sent = known(self.supervisor.machine.sent());
-        stored.whole = known(self.said.whole.sent());
+        let counted = self.said.whole.counted();
+        stored.whole = counted.map(|(whole, view)| (whole.get(), view.get()));
+        stored.alone = self.flights.alone.kept();
+        let clearing = self.flights.clearing;
+        stored.clearing = (clearing > Tokens::ZERO).then(|| clearing.get());
+        stored.noted = !self.terms.is_on();
         Record {
             // A program that cannot be written begins anew after a restart.
             strategy: serde_json::to_string(&stored).ok().map(Text::from),

@@ -15,7 +15,6 @@ use crate::overlay::pins_key;
 use crate::rewrite::{ClientCompaction, may_ask};
 use crate::terms::Mode;
 use crate::words::Did;
-use context::Tokens;
 
 /// The share of the window that stays verbatim behind a summary that is ordered.
 const KEEP: f64 = 0.05;
@@ -156,6 +155,8 @@ impl Conversation {
             (batch.pins, batch.unpinned) = (changes.set, changes.removed);
             batch.conversation = Some(self.to_record());
         }
+        flight.shown = shown;
+        let is_estimate = self.settle_size(flight);
         if is_on {
             // Before the view is made: it shows what is added here.
             added = self.inject(incoming, flight, (shown, &mut batch, &mut did));
@@ -170,17 +171,17 @@ impl Conversation {
             }
         }
         let view = self.view(shown, len);
-        let before = match flight.turns.new {
-            // The same request again has the note that it had.
-            0 => Tokens::ZERO,
-            _ => std::mem::take(&mut self.flights.clearing),
-        };
+        let new = added.own.stays + added.own.clears;
         self.flights.clearing += added.own.clears;
         added.own.clears = self.flights.clearing;
-        let machine = &mut self.supervisor.machine;
-        machine.clear_note(before);
+        flight.margin.added = added.own;
+        if is_on {
+            // What the provider takes out again is there only if it came with this request.
+            flight.margin.own = self.own_in_view(flight) + added.own.clears;
+        }
         // A streamed chat may bring no usage, so the note has to count without a report.
-        machine.add_note(added.notes);
+        let machine = &mut self.supervisor.machine;
+        machine.add_note(if is_estimate { new } else { added.notes });
         let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
         self.said
             .whole
@@ -190,6 +191,7 @@ impl Conversation {
         flight.before = self.journal.last();
         let is_on = self.terms.is_on();
         let sent = self.sent_of((unchanged, tokens));
+        flight.margin.view = sent;
         self.journal.sent(Sent::new(
             incoming.now.duration_since(self.record.began),
             (sent, unchanged),
@@ -198,14 +200,8 @@ impl Conversation {
         if is_on && flight.swapped && !flight.waited && shown != Extent::default() {
             self.record.totals.stalls_avoided += 1;
         }
-        flight.shown = shown;
         flight.margin.said = unchanged;
         flight.margin.spared = self.said_path(len).spared();
-        flight.margin.added = added.own;
-        if is_on {
-            // What the provider takes out again is there only if it came with this request.
-            flight.margin.own = self.own_in_view(flight) + added.own.clears;
-        }
         if is_on {
             let is_reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
             if is_reduced && !did.contains(&Did::Swapped) {

@@ -42,6 +42,7 @@ impl Conversation {
             Input::Refused(flight, status, failure) => self.refused(flight, (status, failure), now),
             Input::Rescue(incoming, flight, rescue) => self.rescue(incoming, (flight, rescue), now),
             Input::Answered(flight, reply, proof) => self.answered((flight, reply), proof, now),
+            Input::CutOff(flight, reply) => self.cut_off(flight, reply, now),
             Input::Served(served) => {
                 self.journal.served(served);
                 Vec::new()

@@ -46,6 +46,8 @@ pub enum Input<'a, 'r> {
     Rescue(&'a Incoming<'r>, &'a mut Flight, &'a mut Rescue),
     /// The provider answered a request. `None`: the answer could not be read.
     Answered(&'a Flight, Option<&'a Reply>, &'a Proof),
+    /// An answer was cut off, by the provider or by its client, after so much of it. It is paid for.
+    CutOff(&'a Flight, &'a Reply),
     /// The outcome of a request, for its journal.
     Served(Served),
     /// A request has ended: answered, refused, cut, or its client went away.

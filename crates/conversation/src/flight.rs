@@ -46,7 +46,9 @@ pub struct Flight {
 pub(crate) struct Margin {
     /// The size of the conversation as it was said.
     pub said: Tokens,
-    /// What of it the view has shortened.
+    /// The size of what is sent, by our count.
+    pub view: Tokens,
+    /// What of the conversation the view has shortened.
     pub spared: Tokens,
     /// The gateway's own text behind the client's words in the view.
     pub own: Tokens,

@@ -1,5 +1,6 @@
 //! Hears an answer, piece by piece: a whole body or an event stream.
 
+use context::Tokens;
 use wire::api::{Accumulator, Decoder, Dialect, LONGEST_BODY, LONGEST_STREAM, Reply, Response};
 
 use crate::proof::Proof;
@@ -87,6 +88,18 @@ impl Hearing {
                 *length == Some(body.len())
             }
         }
+    }
+
+    /// What came of an event stream that was cut off. `None`: nothing that the provider would charge for.
+    #[must_use]
+    pub fn cut(self) -> Option<Reply> {
+        let As::Stream(stream) = self.0 else {
+            return None;
+        };
+        let reply = stream.answer.reply();
+        let is_begun =
+            reply.usage.counts.all_input() > Tokens::ZERO || !reply.draft().parts.is_empty();
+        is_begun.then_some(reply)
     }
 
     /// The answer; `None` where it could not be read.

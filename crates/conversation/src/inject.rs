@@ -4,15 +4,16 @@
 use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
 use context::{Role, TokenCounter, Tokens, Turn};
-use history::Edition;
+use history::{Change, Edition};
 
+use crate::answer::FRAME;
 use crate::batch::Batch;
 use crate::conversation::Conversation;
 use crate::flight::Flight;
 use crate::homunculus::Extent;
 use crate::incoming::Incoming;
 use crate::originals;
-use crate::overlay::{added_text, text_of};
+use crate::overlay::added_text;
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
@@ -42,9 +43,7 @@ pub(crate) struct Own {
 
 impl Own {
     fn add(&mut self, addition: &Addition, incoming: &Incoming<'_>) {
-        let counter = incoming.model.counter();
-        let text = added_text(&addition.change);
-        let tokens = counter.count(text.as_deref().unwrap_or_else(|| text_of(&addition.change)));
+        let tokens = added_tokens(&addition.change, &incoming.model.counter());
         match rewrite::clears(&addition.change) {
             true => self.clears += tokens,
             false => self.stays += tokens,
@@ -62,11 +61,37 @@ impl Conversation {
         let overlay = self.overlay.iter();
         let shown = overlay.flat_map(|overlay| overlay.changes_from(from));
         let stays = shown.filter(|change| !rewrite::clears(change));
-        let texts = stays.filter_map(added_text);
         let counter = flight.model().counter();
-        let own = texts.map(|text| counter.count(&text)).sum();
+        let own = stays.map(|change| added_tokens(change, &counter)).sum();
         self.flights.own = Some((from, own));
         own
+    }
+
+    /// Brings the size of the view up to date, before something is added to it. Returns true if no report of the
+    /// provider tells it: it shows another part of the conversation than before, or is the first that this model gets.
+    pub(crate) fn settle_size(&mut self, flight: &Flight) -> bool {
+        let cleared = match flight.turns.new {
+            // The same request again has the note that it had.
+            0 => Tokens::ZERO,
+            _ => std::mem::take(&mut self.flights.clearing),
+        };
+        if !self.supervisor.machine.is_estimate() {
+            self.supervisor.machine.clear_note(cleared);
+            return false;
+        }
+        let (len, shown) = (flight.turns.len, &flight.shown);
+        let (mut size, own) = match self.terms.is_on() {
+            true => {
+                let pins = self.overlay.as_ref().map(|overlay| &overlay.pins);
+                let pins = pins.map_or(Tokens::ZERO, |pins| flight.model().counter().count(pins));
+                let own = self.own_in_view(flight) + self.flights.clearing + pins;
+                (self.said.whole.view(shown, &self.said_path(len)), own)
+            }
+            false => (self.said.whole.view(shown, &self.path(len)), Tokens::ZERO),
+        };
+        size.known += own;
+        self.supervisor.machine.estimate(size, own);
+        true
     }
 
     /// Adds what is due to a request that is about to be sent.
@@ -183,7 +208,7 @@ impl Conversation {
             lost: &lost,
         });
         let id = self.id().to_string();
-        let facts = RuntimeContext {
+        let mut facts = RuntimeContext {
             now: Some(incoming.now),
             last_message: flight.after,
             used: Some(view),
@@ -194,6 +219,9 @@ impl Conversation {
             conversation: expands.then_some(id.as_str()),
             branch: None,
         };
+        // It is part of the view that it tells the size of.
+        let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
+        facts.used = Some(view + tokens_of(&note, incoming));
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         // The note must not make the request too long: that would end the agent's work to tell it of it.
         let tokens = tokens_of(&note, incoming);
@@ -214,6 +242,15 @@ impl Conversation {
 }
 
 fn tokens_of(addition: &Addition, incoming: &Incoming<'_>) -> Tokens {
-    let counter = incoming.model.counter();
-    counter.count(text_of(&addition.change))
+    added_tokens(&addition.change, &incoming.model.counter())
+}
+
+/// The tokens of a text that is added; with a frame, where it is a message of its own.
+fn added_tokens(change: &Change, counter: &dyn TokenCounter) -> Tokens {
+    let frame = match change {
+        Change::Followed(_) => FRAME,
+        Change::Appended(_) | Change::Shrunk { .. } => Tokens::ZERO,
+    };
+    let text = added_text(change);
+    text.map_or(Tokens::ZERO, |text| counter.count(&text) + frame)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
-use history::{Change, Edition, Route, Standing};
+use history::{Change, Edition, Route};
 use jiff::Timestamp;
 use tokens::{Capability, Model};
 
@@ -415,10 +415,7 @@ impl Conversation {
 
     /// Shows everything until there is another summary.
     pub(crate) fn show_whole(&mut self) {
-        self.record.standing = Standing {
-            compactions: self.record.standing.compactions,
-            ..Standing::WHOLE
-        };
+        self.record.standing = self.record.standing.whole();
         if let Some(overlay) = &mut self.overlay {
             overlay.clear_front();
         }

@@ -7,7 +7,7 @@ use context::Tokens;
 use context::coded::Coded;
 use context::pin::PinId;
 use context::regret::Kind;
-use history::Route;
+use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -23,6 +23,9 @@ const ENTRIES: usize = 48;
 
 /// The number of requests that are kept.
 pub const SAMPLES: usize = 240;
+
+/// The number of summaries of which is kept that they were shown.
+const SHOWN: usize = 240;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,10 @@ pub enum Happened {
     WouldPrepare(usize),
     /// In mode observe: a summary would have been swapped in.
     WouldSwap(Tokens, Tokens),
+    /// The results of tools in the first so many messages were cleared.
+    Cleared(usize),
+    /// In mode observe: the results of tools in the first so many messages would have been cleared.
+    WouldClear(usize),
     /// A swap was taken back.
     TakenBack(Tokens, Tokens),
     /// A larger summary that was ordered is not shown: the size that the view would have had.
@@ -105,23 +112,6 @@ pub enum Happened {
     Missed(String),
 }
 
-const SWAPPED: &str = "swapped: ";
-const WOULD_HAVE_SWAPPED: &str = "would have swapped: ";
-
-impl Happened {
-    /// Of a swap: returns true if it was carried out, false if mode observe only noted it.
-    #[must_use]
-    pub fn as_swap(&self) -> Option<bool> {
-        match self {
-            Self::Swapped(..) => Some(true),
-            Self::WouldSwap(..) => Some(false),
-            Self::Earlier(text) if text.starts_with(SWAPPED) => Some(true),
-            Self::Earlier(text) if text.starts_with(WOULD_HAVE_SWAPPED) => Some(false),
-            _ => None,
-        }
-    }
-}
-
 impl fmt::Display for Happened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -143,7 +133,7 @@ impl fmt::Display for Happened {
             Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
             Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),
             Self::Swapped(before, after) => {
-                write!(f, "{SWAPPED}{before} tokens before, {after} after")
+                write!(f, "swapped: {before} tokens before, {after} after")
             }
             Self::WouldPrepare(turns) => {
                 write!(f, "would have prepared a summary of {turns} messages")
@@ -151,9 +141,16 @@ impl fmt::Display for Happened {
             Self::WouldSwap(before, after) => {
                 write!(
                     f,
-                    "{WOULD_HAVE_SWAPPED}{before} tokens before, {after} after"
+                    "would have swapped: {before} tokens before, {after} after"
                 )
             }
+            Self::Cleared(upto) => {
+                write!(f, "cleared the tool results of the first {upto} messages")
+            }
+            Self::WouldClear(upto) => write!(
+                f,
+                "would have cleared the tool results of the first {upto} messages"
+            ),
             Self::TakenBack(before, after) => write!(
                 f,
                 "a swap was taken back: {before} tokens before, {after} after"
@@ -263,6 +260,8 @@ pub struct Journal {
     entries: VecDeque<(Timestamp, Happened)>,
     sent: VecDeque<Sent>,
     served: VecDeque<Served>,
+    /// The summaries that were swapped in (true), and those that mode observe only noted.
+    shown: VecDeque<(MarkId, bool)>,
     /// True if it says more than what the store has.
     is_new: bool,
 }
@@ -291,6 +290,23 @@ impl Journal {
         }
         self.is_new = true;
         self.entries.push_back((at, happened));
+    }
+
+    /// Notes that a summary was swapped in (true), or that it would have been.
+    pub(crate) fn shown(&mut self, mark: MarkId, is_done: bool) {
+        if self.shown.len() >= SHOWN {
+            self.shown.pop_front();
+        }
+        self.is_new = true;
+        self.shown.push_back((mark, is_done));
+    }
+
+    /// Returns true if a summary was swapped in, false if mode observe only noted that, `None` if neither is known.
+    #[must_use]
+    pub fn was_shown(&self, mark: MarkId) -> Option<bool> {
+        let of = self.shown.iter().filter(|(id, _)| *id == mark);
+        of.map(|&(_, is_done)| is_done)
+            .reduce(|one, other| one || other)
     }
 
     /// Notes a request.
@@ -322,7 +338,12 @@ impl Journal {
         let sent = sent.map(|it| json!([it.at, it.tokens, it.unchanged, it.swapped]));
         let (entries, sent): (Vec<Value>, Vec<Value>) = (entries.collect(), sent.collect());
         let served: Vec<Value> = self.served.iter().map(Served::written).collect();
-        Some(json!({"entries": entries, "sent": sent, "served": served}).to_string())
+        let shown = self.shown.iter();
+        let shown: Vec<Value> = shown
+            .map(|(mark, it)| json!([mark.to_string(), it]))
+            .collect();
+        let journal = json!({"entries": entries, "sent": sent, "served": served, "shown": shown});
+        Some(journal.to_string())
     }
 
     /// The journal of a text from the store; without what cannot be read.
@@ -352,6 +373,15 @@ impl Journal {
                 .filter_map(Served::read)
                 .take(SERVED)
                 .collect(),
+            shown: list("shown")
+                .into_iter()
+                .flatten()
+                .filter_map(|row| {
+                    let mark = MarkId::parse(row.get(0)?.as_str()?)?;
+                    Some((mark, row.get(1)?.as_bool()?))
+                })
+                .take(SHOWN)
+                .collect(),
             is_new: false,
         }
     }
@@ -377,6 +407,7 @@ impl Journal {
         self.entries.capacity() * size_of::<(Timestamp, Happened)>()
             + self.sent.capacity() * size_of::<Sent>()
             + self.served.capacity() * size_of::<Served>()
+            + self.shown.capacity() * size_of::<(MarkId, bool)>()
     }
 
     /// The newest request.

@@ -31,14 +31,14 @@ impl Whole {
         self.gauge.size(&Extent::default(), path).all() + path.spared()
     }
 
-    /// The size of a view of this conversation that was never sent.
-    pub(crate) fn view(&self, shown: &Extent, path: &Path<'_>) -> Tokens {
-        self.gauge.size(shown, path).all()
+    /// The size of another view of this conversation, without the gateway's own text.
+    pub(crate) fn view(&self, shown: &Extent, path: &Path<'_>) -> Size {
+        self.gauge.size(shown, path)
     }
 
-    /// The size of the turns of the last request, as they were shown.
-    pub(crate) fn sent(&self) -> Size {
-        self.gauge.last()
+    /// The size that the provider's last report tells, and that of the view of then.
+    pub(crate) fn counted(&self) -> Option<(Tokens, Tokens)> {
+        self.counted.map(|counted| (counted.whole, counted.view))
     }
 
     /// A request with these turns is sent.
@@ -59,11 +59,17 @@ impl Whole {
         self.counted = Some(Counted { shown, view, whole });
     }
 
-    /// The provider took these turns before, and the conversation had so many tokens then.
-    pub(crate) fn accept(&mut self, path: &Path<'_>, counted: Option<Tokens>) {
-        let whole = Extent::default();
+    /// The provider took these turns before, shown like this; the conversation and its view had so many tokens then.
+    pub(crate) fn accept(
+        &mut self,
+        (shown, path): (Extent, &Path<'_>),
+        counted: Option<(Tokens, Tokens)>,
+    ) {
+        self.counted = counted.map(|(whole, view)| Counted { shown, view, whole });
+        let whole = counted.map(|(whole, _)| whole);
+        let all = Extent::default();
         self.gauge
-            .accept((&whole, path), counted, Tokens::new(u64::MAX));
+            .accept((&all, path), whole, Tokens::new(u64::MAX));
     }
 
     /// Something else is sent besides the turns.

@@ -16,7 +16,7 @@ pub enum Did {
     Failed,
     /// Nothing was due; earlier additions were repeated byte for byte.
     Replayed,
-    /// A summary was swapped in with this request.
+    /// Something left the view with this request: a summary was swapped in, or turns were dropped or cleared.
     Swapped,
     /// A swap was taken back with this request.
     Undone,
@@ -127,7 +127,10 @@ impl Did {
             Self::Replayed => {
                 "There was nothing to do; earlier notes and pins were sent again, byte for byte."
             }
-            Self::Swapped => "A summary was swapped in with this request.",
+            Self::Swapped => {
+                "The view got smaller with this request: a summary was swapped in, or old turns or tool \
+                 results left it."
+            }
             Self::Undone => {
                 "A swap was taken back with this request: all of the conversation is shown."
             }

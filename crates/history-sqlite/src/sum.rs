@@ -74,7 +74,7 @@ pub const PLACE: &str = "row_sum('place', tenant, id, head)";
 pub const CONVERSATION: &str = "row_sum('conversation', tenant, id, parent, head, turns, session, agent, \
      parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, strategy, requests, \
      fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, began, seen, \
-     title, noted)";
+     title, noted, inherited)";
 
 #[cfg(test)]
 mod tests {

@@ -39,6 +39,8 @@ pub struct Standing {
     pub compactions: u32,
     /// The number of swaps that were only noted: nothing left what was sent.
     pub noted: u32,
+    /// The number of swaps of the conversation that it branched off from, up to there.
+    pub inherited: u32,
 }
 
 impl Standing {
@@ -50,7 +52,21 @@ impl Standing {
         mark: None,
         compactions: 0,
         noted: 0,
+        inherited: 0,
     };
+}
+
+impl Standing {
+    /// Everything is shown, after the same swaps.
+    #[must_use]
+    pub const fn whole(self) -> Self {
+        Self {
+            compactions: self.compactions,
+            noted: self.noted,
+            inherited: self.inherited,
+            ..Self::WHOLE
+        }
+    }
 }
 
 /// The usage reported by the provider, and an estimate of the cost without the gateway.

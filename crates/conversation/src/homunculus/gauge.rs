@@ -41,7 +41,7 @@ impl Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
     shown: Extent,
-    len: usize,
+    len: u32,
     head: TurnId,
     /// Our estimate of its turns.
     tokens: Tokens,
@@ -50,11 +50,13 @@ struct Last {
     size: Size,
     /// The part of the size that is notes and that the provider has not reported.
     notes: Tokens,
+    /// True if it does not go on from a view that was sent: no report tells its size.
+    is_another: bool,
 }
 
 impl Last {
     fn is_before(&self, path: &Path<'_>) -> bool {
-        path.node_before(self.len) == Some(self.head)
+        path.node_before(self.len as usize) == Some(self.head)
     }
 }
 
@@ -88,7 +90,7 @@ impl Gauge {
             };
         }
         let new = match goes_on {
-            true => path.guessed(last.len.max(shown.from)) + last.size.guessed,
+            true => path.guessed((last.len as usize).max(shown.from)) + last.size.guessed,
             false => guessed,
         };
         let new = new.min(guessed);
@@ -156,16 +158,31 @@ impl Gauge {
     /// A view is sent.
     pub(crate) fn send(&mut self, shown: &Extent, path: &Path<'_>) {
         let (size, notes) = (self.size(shown, path), self.notes(shown, path));
+        let goes_on = |last: &Last| last.is_before(path) && last.shown == *shown;
+        let is_another = !self.last.as_ref().is_some_and(goes_on);
         let tokens = shown.tokens(path);
         self.last = Some(Last {
             shown: *shown,
-            len: path.len(),
+            len: u32::try_from(path.len()).unwrap_or(u32::MAX),
             head: path.head(),
             tokens,
             guessed: path.guessed(shown.from).min(tokens),
             size,
             notes,
+            is_another,
         });
+    }
+
+    /// Returns true if no report tells the size of the last view.
+    pub(crate) fn is_estimate(&self) -> bool {
+        self.last.is_some_and(|last| last.is_another)
+    }
+
+    /// The last view has this size, of which so much is notes.
+    pub(crate) fn estimate(&mut self, size: Size, notes: Tokens) {
+        if let Some(last) = &mut self.last {
+            (last.size, last.notes) = (size, notes);
+        }
     }
 
     /// The last view was sent with a note. It stays there, and counts until the provider reports.

@@ -125,9 +125,19 @@ pub struct StoredStrategy {
     /// The tokens of the last view, as the provider counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<u64>,
-    /// The tokens of the conversation as it was said, as the provider counts them.
+    /// The tokens of the conversation as it was said, and of its view without the gateway's text, as the provider
+    /// counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) whole: Option<u64>,
+    pub(crate) whole: Option<(u64, u64)>,
+    /// The view that there would be without the gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) alone: Option<crate::bill::Kept>,
+    /// The tokens of the note in the last view that the provider takes out with the user's next message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clearing: Option<u64>,
+    /// True if it was stored in mode observe: nothing left what was sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) noted: bool,
     /// The summary that was taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) undone: Option<String>,
@@ -226,6 +236,9 @@ impl Hosted {
             state: self.machine.state().clone(),
             sent: None,
             whole: None,
+            alone: None,
+            clearing: None,
+            noted: false,
             undone: None,
         }
     }

@@ -474,6 +474,10 @@ impl Inner {
                 }
             }
         };
+        let did = match view.shows_all() {
+            true => vec![Did::Replayed],
+            false => vec![Did::Compacted],
+        };
         // A request that cannot be shown so is counted as it is.
         let body = render(incoming.request, &view).ok()?;
         Some(Outgoing {
@@ -482,7 +486,7 @@ impl Inner {
             betas: betas(incoming.dialect(), &view),
             drops: &[],
             prefix: None,
-            did: vec![Did::Compacted],
+            did,
             conversation: Some(conversation),
             tokens: None,
         })

@@ -247,7 +247,7 @@ impl Ticket {
     /// long: then the write goes on, and the client does not wait for it.
     pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
         let passage = self.passage.take()?;
-        let (reply, proof) = self.hearing.end(passage.flight.dialect());
+        let (reply, proof) = std::mem::take(&mut self.hearing).end(passage.flight.dialect());
         let generation = reply.as_ref().map(|reply| Generation {
             model: passage.flight.model_name().to_string(),
             answer_id: reply.id.clone(),
@@ -257,6 +257,27 @@ impl Ticket {
         let inner = Arc::clone(&passage.inner);
         inner.in_time(passage.landed(reply, proof, now)).await;
         generation
+    }
+}
+
+impl Drop for Ticket {
+    /// An answer that was cut off is paid for as far as it came.
+    fn drop(&mut self) {
+        let Some(passage) = self.passage.take() else {
+            return;
+        };
+        let Some(reply) = std::mem::take(&mut self.hearing).cut() else {
+            return;
+        };
+        let now = (passage.inner.parts.clock)();
+        let effects = passage
+            .shared
+            .lock()
+            .on(Input::CutOff(&passage.flight, &reply), now);
+        passage
+            .inner
+            .local()
+            .settle(&passage.shared, passage.model_key(), effects);
     }
 }
 

@@ -292,6 +292,30 @@ impl Agent {
         }
     }
 
+    /// Sends a request for a stream, which may be cut off with a fault of the provider, and reads it to its end.
+    /// Returns the status.
+    pub async fn stream(
+        &self,
+        house: &House,
+        path: &str,
+        (body, fault): (&Value, Option<&str>),
+    ) -> u16 {
+        house.time.pass(10);
+        let mut request = Request::post(format!("{}{path}", house.gateway.url()))
+            .header("x-api-key", &self.key)
+            .header("anthropic-version", "2023-06-01")
+            .header("content-type", "application/json");
+        if let Some(fault) = fault {
+            request = request.header("x-sim-fault", fault);
+        }
+        let request = request.body(Full::new(Bytes::from(body.to_string())));
+        let answer = self.http.request(request.expect("a request")).await;
+        let (head, body) = answer.expect("an answer").into_parts();
+        // It may end early.
+        let _ = body.collect().await;
+        head.status.as_u16()
+    }
+
     pub async fn get(&self, house: &House, path: &str) -> Came {
         let request = Request::get(format!("{}{path}", house.gateway.url()));
         self.ask(request, String::new()).await

@@ -33,5 +33,6 @@ mod returning;
 mod sizes;
 mod slots;
 mod strategies;
+mod streams;
 mod switches;
 mod windows;

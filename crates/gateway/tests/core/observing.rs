@@ -234,6 +234,14 @@ async fn what_was_done_and_what_would_have_been_are_counted_apart() {
         let line = &detail["line"];
         assert_eq!(line["compactions"], done, "{mode:?}");
         assert_eq!(line["would_have_swapped"], would, "{mode:?}");
+        let samples = list(&detail, "pressure").iter();
+        let in_this_mode: Vec<&Value> = samples.rev().take(came.len()).collect();
+        let is_smaller = |it: &Value| it["tokens"].as_u64() < it["unchanged"].as_u64();
+        let mut smaller = in_this_mode.iter().rev().filter(|it| is_smaller(it));
+        assert!(
+            smaller.next().is_none_or(|first| first["swapped"] == true),
+            "{mode:?}: nothing leaves the view without a swap"
+        );
         let marks = list(&detail, "marks").iter();
         let noted = marks
             .filter(|mark| mark["state"] == "would-replace")
@@ -251,6 +259,24 @@ async fn what_was_done_and_what_would_have_been_are_counted_apart() {
     }
     assert!(done > 1 && would > 2, "{done} swaps, {would} noted");
     talk.house.close().await;
+}
+
+#[tokio::test]
+async fn a_branch_counts_its_own_swaps() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let mut n = agent.until_swapped(&house, 4, 700).await;
+    for _ in 0..2 {
+        let len = agent.messages.len();
+        agent.messages.truncate(len - 2);
+        n += 1;
+        agent.tell(&house, n, 300).await;
+    }
+    let overview = agent.get(&house, "/ebbtide/api/overview").await.body;
+    let lines = list(&overview, "conversations").iter();
+    let swaps: Vec<u64> = lines.filter_map(|it| it["compactions"].as_u64()).collect();
+    assert_eq!(swaps.iter().sum::<u64>(), 1, "{swaps:?}");
+    house.close().await;
 }
 
 #[tokio::test]

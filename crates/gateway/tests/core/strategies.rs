@@ -38,6 +38,11 @@ async fn check(strategy: &str, word: &str, least: usize) {
         }
     }
     assert!(found >= least, "{strategy:?}: {word} {found} times");
+    if word == "swapped" {
+        let overview = agent.get(&house, "/ebbtide/api/overview").await.body;
+        let counted = overview["conversations"][0]["compactions"].as_u64();
+        assert_eq!(counted, Some(found as u64), "{strategy:?}");
+    }
     assert_eq!(house.sim.provider().total().refused, 0, "{strategy:?}");
     house.close().await;
 }

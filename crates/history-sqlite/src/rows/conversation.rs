@@ -19,7 +19,7 @@ use crate::timestamp;
 /// The columns that [`read`] expects and [`SAVE`] writes.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
      shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
-     cache_write, output, micros, micros_without, stalls_avoided, began, seen, title, noted";
+     cache_write, output, micros, micros_without, stalls_avoided, began, seen, title, noted, inherited";
 
 /// The beginning of a query of conversations.
 fn select() -> String {
@@ -93,6 +93,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             mark: mark.map(MarkId::from_bytes),
             compactions: row.get("compactions")?,
             noted: row.get("noted")?,
+            inherited: row.get("inherited")?,
         },
         strategy: text("strategy")?,
         totals: Totals {
@@ -156,6 +157,7 @@ impl TenantStore<'_> {
                 ":mark": standing.mark.as_ref().map(MarkId::as_bytes),
                 ":compactions": standing.compactions,
                 ":noted": standing.noted,
+                ":inherited": standing.inherited,
                 ":strategy": conversation.strategy.as_deref(),
                 ":requests": totals.requests.cast_signed(),
                 ":fresh": tokens(totals.fresh),

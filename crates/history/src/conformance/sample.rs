@@ -169,6 +169,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
             mark: Some(MarkId::from_bytes([6; 16])),
             compactions: u32::MAX,
             noted: 7,
+            inherited: 8,
         },
         strategy: text("{\"state\":[]}"),
         totals: Totals {

@@ -258,6 +258,16 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.gauge.clear_note(tokens);
     }
 
+    /// Returns true if the newest view does not go on from one whose size is known.
+    pub(crate) fn is_estimate(&self) -> bool {
+        self.machine.gauge.is_estimate()
+    }
+
+    /// The newest view has this size, of which so much is notes.
+    pub(crate) fn estimate(&mut self, size: Size, notes: Tokens) {
+        self.machine.gauge.estimate(size, notes);
+    }
+
     /// The newest view is sent with a note of so many tokens.
     pub(crate) fn add_note(&mut self, tokens: Tokens) {
         self.machine.gauge.add_note(tokens);

@@ -62,7 +62,9 @@ pub(super) fn described(record: &Conversation) -> Line {
         parent: record.parent.map(|parent| parent.to_string()),
         model: record.model.to_string(),
         turns: record.turns,
-        compactions: standing.compactions.saturating_sub(standing.noted),
+        compactions: standing
+            .compactions
+            .saturating_sub(standing.noted + standing.inherited),
         would_have_swapped: standing.noted,
         began: record.began.to_string(),
         seen: record.seen.to_string(),
@@ -159,34 +161,24 @@ pub(super) fn covered(mark: &Mark, path: &[Turn]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-/// The state of a summary by what the journal tells: it was swapped in (true), or only would have been. `None`:
-/// the journal does not tell.
-fn was_shown(mark: &Mark, marks: &[Mark], journal: &Journal) -> Option<bool> {
-    let later = marks.iter().map(|it| it.at).filter(|at| *at > mark.at);
-    let end = later.min().unwrap_or(Timestamp::MAX);
-    let entries = journal.entries();
-    let after = entries.filter(|(at, _)| (mark.at..end).contains(at));
-    let swaps = after.filter_map(|(_, happened)| happened.as_swap());
-    swaps.reduce(|one, other| one || other)
-}
-
 pub(super) fn mark_report(mark: &Mark, past: &Past, found: &Found) -> MarkReport {
     let covered = covered(mark, &past.path);
     let was_shown = match &found.shared {
-        Some(shared) => was_shown(mark, &past.marks, shared.lock().journal()),
-        None => was_shown(mark, &past.marks, &past.journal),
+        Some(shared) => shared.lock().journal().was_shown(mark.id()),
+        None => past.journal.was_shown(mark.id()),
     };
     let old = past.path.get(..covered).unwrap_or_default();
     let id = mark.id();
     let observes = found.line.observed;
-    let state = match Some(id) {
-        _ if observes && was_shown == Some(true) => "replaced",
+    let state = match (Some(id), was_shown) {
+        (_, Some(true)) if observes => "replaced",
         // It was made to show what would have been swapped in.
-        _ if observes => "would-replace",
-        standing if standing == found.standing => "standing",
-        ready if ready == found.ready => "ready",
-        _ if was_shown == Some(false) => "would-replace",
-        _ => "replaced",
+        (_, _) if observes => "would-replace",
+        (ready, _) if ready == found.ready => "ready",
+        (_, Some(false)) => "would-replace",
+        (standing, _) if standing == found.standing => "standing",
+        (_, Some(true)) => "replaced",
+        (_, None) => "unused",
     };
     MarkReport {
         id: id.to_string(),
