@@ -43,18 +43,40 @@ pub fn asked_to_end() -> impl Future<Output = &'static str> {
     let signals = {
         use tokio::signal::unix::{SignalKind, signal};
         let terminate = signal(SignalKind::terminate());
-        terminate.and_then(|terminate| Ok((terminate, signal(SignalKind::hangup())?)))
+        terminate.and_then(|terminate| {
+            let hang_up = match ignores_hangup() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            };
+            Ok((terminate, hang_up))
+        })
     };
     async move {
         #[cfg(unix)]
-        if let Ok((mut terminate, mut hang_up)) = signals {
+        if let Ok((mut terminate, hang_up)) = signals {
+            let hung_up = async {
+                match hang_up {
+                    Some(mut hang_up) => hang_up.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             return tokio::select! {
                 _ = terminate.recv() => "TERM",
-                _ = hang_up.recv() => "HUP",
+                _ = hung_up => "HUP",
             };
         }
         std::future::pending().await
     }
+}
+
+/// Returns true if SIGHUP is ignored, as under `nohup`: it stays so, for the client too.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is signal 1.
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Ends the process after an interrupt, once so much time has passed: the command itself should end sooner, but

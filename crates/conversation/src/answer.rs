@@ -100,12 +100,19 @@ impl Conversation {
         let heard = reply.draft().after(flight.turns.head, &counter).tokens();
         let counts = &mut reply.usage.counts;
         counts.output = counts.output.max(heard);
-        let effects = self.account(flight, &reply, now);
+        let mut effects = self.account(flight, &reply, now);
         self.flights.answer = answer;
+        effects.push(Effect::Store(Batch {
+            conversation: Some(self.to_record()),
+            ..Batch::default()
+        }));
         effects
     }
 
     fn account(&mut self, flight: &Flight, reply: &Reply, now: Timestamp) -> Vec<Effect> {
+        if !bill::is_charged(reply) {
+            return Vec::new();
+        }
         let limits = self.supervisor.machine.limits();
         let idle = flight.after.map(|seen| now.duration_since(seen));
         let client = Client {

@@ -306,7 +306,8 @@ impl Conversation {
             (sent, whole) = (stored.sent, stored.whole);
             self.flights.clearing = Tokens::new(stored.clearing.unwrap_or_default());
             let shown = self.supervisor.machine.shown();
-            let alone = stored.alone.map(|kept| Alone::resume(kept, shown));
+            let clears = self.flights.clearing;
+            let alone = stored.alone.map(|kept| Alone::resume(kept, shown, clears));
             self.flights.alone = alone.unwrap_or_default();
         }
         let outline = &self.said.outline;

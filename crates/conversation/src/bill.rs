@@ -5,6 +5,7 @@
 //! alone. [`Alone`] follows the view of such a client from request to request: it grows as ours grows, and
 //! falls to instructions, tools and a summary where it reaches the threshold.
 
+use crate::answer::FRAME;
 use crate::homunculus::{Extent, Reported};
 use crate::inject::Own;
 use context::Tokens;
@@ -84,6 +85,12 @@ fn consumption(counts: &Counts) -> Consumption {
     }
 }
 
+/// Returns true if the provider charges for an answer: it tells its tokens, or has content. An error in a stream, or
+/// an answer that is still to come, is not charged for.
+pub(crate) fn is_charged(reply: &Reply) -> bool {
+    reply.usage.billed().all_input() > Tokens::ZERO || !reply.draft().parts.is_empty()
+}
+
 /// About what an answer used of which the provider told nothing, as in a streamed chat without
 /// `stream_options.include_usage`: what was sent, by our count, of which the view before it came from the cache.
 fn unreported(flight: &Flight, reply: &Reply, client: &Client, alone: &Alone) -> Consumption {
@@ -96,7 +103,7 @@ fn unreported(flight: &Flight, reply: &Reply, client: &Client, alone: &Alone) ->
     Consumption {
         fresh: flight.margin.view.saturating_sub(cache_read),
         cache_read,
-        output: answer.tokens(),
+        output: answer.tokens().saturating_sub(FRAME),
         ..Consumption::default()
     }
 }
@@ -193,14 +200,18 @@ impl Alone {
         })
     }
 
-    /// As of the last request before a restart, which had this extent.
-    pub(crate) fn resume(kept: Kept, shown: Extent) -> Self {
+    /// As of the last request before a restart, which had this extent, and a note of so many tokens that the
+    /// provider takes out again.
+    pub(crate) fn resume(kept: Kept, shown: Extent, clears: Tokens) -> Self {
         let last = Request {
             input: Tokens::new(kept.input),
             shown,
             said: Tokens::new(kept.said),
             spared: Tokens::new(kept.spared),
-            added: Own::default(),
+            added: Own {
+                clears,
+                ..Own::default()
+            },
             used: Consumption::default(),
         };
         Self {

@@ -1,15 +1,16 @@
 //! From a request to what is sent.
 
+use context::Tokens;
 use history::{Change, Route};
 use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::conversation::{Conversation, Decision};
 use crate::effect::{Effect, Hold, Notice, Order, Sending, Start};
-use crate::flight::Flight;
+use crate::flight::{Flight, Margin};
 use crate::homunculus::{Command, Extent, Path, Refusal};
 use crate::incoming::Incoming;
-use crate::inject::Added;
+use crate::inject::{Added, Own};
 use crate::journal::{Happened, Sent};
 use crate::overlay::pins_key;
 use crate::rewrite::{ClientCompaction, may_ask};
@@ -271,9 +272,21 @@ impl Conversation {
         let len = flight.turns.len;
         let (unchanged, tokens) = (self.whole_size(len), self.view_size(&shown, len));
         flight.shown = shown;
-        flight.margin.said = unchanged;
         let view = self.view(shown, flight.turns.len);
         let sent = self.sent_of((unchanged, tokens));
+        flight.margin = Margin {
+            said: unchanged,
+            view: sent,
+            spared: self.said_path(len).spared(),
+            own: match self.terms.is_on() {
+                true => self.own_in_view(flight) + self.flights.clearing,
+                false => Tokens::ZERO,
+            },
+            added: Own {
+                clears: self.flights.clearing,
+                ..Own::default()
+            },
+        };
         vec![Effect::Send(self.sending(
             incoming,
             (view, shown),

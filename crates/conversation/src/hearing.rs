@@ -1,8 +1,8 @@
 //! Hears an answer, piece by piece: a whole body or an event stream.
 
-use context::Tokens;
 use wire::api::{Accumulator, Decoder, Dialect, LONGEST_BODY, LONGEST_STREAM, Reply, Response};
 
+use crate::bill::is_charged;
 use crate::proof::Proof;
 
 /// An answer that is being heard.
@@ -97,9 +97,7 @@ impl Hearing {
             return None;
         };
         let reply = stream.answer.reply();
-        let is_begun =
-            reply.usage.counts.all_input() > Tokens::ZERO || !reply.draft().parts.is_empty();
-        is_begun.then_some(reply)
+        is_charged(&reply).then_some(reply)
     }
 
     /// The answer; `None` where it could not be read.

@@ -70,10 +70,11 @@ impl Conversation {
     /// Brings the size of the view up to date, before something is added to it. Returns true if no report of the
     /// provider tells it: it shows another part of the conversation than before, or is the first that this model gets.
     pub(crate) fn settle_size(&mut self, flight: &Flight) -> bool {
-        let cleared = match flight.turns.new {
+        let is_first = flight.turns.new > 0 && self.flights.noted != flight.turns.number;
+        let cleared = match is_first {
+            true => std::mem::take(&mut self.flights.clearing),
             // The same request again has the note that it had.
-            0 => Tokens::ZERO,
-            _ => std::mem::take(&mut self.flights.clearing),
+            false => Tokens::ZERO,
         };
         if !self.supervisor.machine.is_estimate() {
             self.supervisor.machine.clear_note(cleared);

@@ -263,21 +263,25 @@ impl Ticket {
 impl Drop for Ticket {
     /// An answer that was cut off is paid for as far as it came.
     fn drop(&mut self) {
-        let Some(passage) = self.passage.take() else {
+        let Some(mut passage) = self.passage.take() else {
             return;
         };
         let Some(reply) = std::mem::take(&mut self.hearing).cut() else {
             return;
         };
-        let now = (passage.inner.parts.clock)();
-        let effects = passage
-            .shared
-            .lock()
-            .on(Input::CutOff(&passage.flight, &reply), now);
-        passage
-            .inner
-            .local()
-            .settle(&passage.shared, passage.model_key(), effects);
+        // Before the conversation's row, which stands on what the request brings.
+        passage.hand_over();
+        let (inner, shared) = (Arc::clone(&passage.inner), Arc::clone(&passage.shared));
+        let now = (inner.parts.clock)();
+        let cut = Input::CutOff(&passage.flight, &reply);
+        let effects = shared.lock().on(cut, now);
+        for effect in inner.local().settle(&shared, passage.model_key(), effects) {
+            if let Effect::Store(batch) = effect {
+                let size = batch.size();
+                // If it is lost, the next answer brings it again.
+                drop(inner.writer.write_soon(shared.tenant, work(batch), size));
+            }
+        }
     }
 }
 

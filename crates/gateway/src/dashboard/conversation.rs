@@ -298,7 +298,6 @@ impl Summary {
                 "{} {}",
                 match mark.state {
                     "would-replace" => "Would replace",
-                    "unused" => "Not used, for",
                     _ => "Replaces",
                 },
                 figures::plural(mark.replaced_turns, "turn")

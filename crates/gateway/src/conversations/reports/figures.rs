@@ -177,8 +177,7 @@ pub(super) fn mark_report(mark: &Mark, past: &Past, found: &Found) -> MarkReport
         (ready, _) if ready == found.ready => "ready",
         (_, Some(false)) => "would-replace",
         (standing, _) if standing == found.standing => "standing",
-        (_, Some(true)) => "replaced",
-        (_, None) => "unused",
+        (_, Some(true) | None) => "replaced",
     };
     MarkReport {
         id: id.to_string(),
