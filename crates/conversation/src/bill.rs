@@ -136,7 +136,7 @@ struct Request {
     shown: Extent,
     /// The size of the conversation as it was said, by our count.
     said: Tokens,
-    /// What of it the view has shortened.
+    /// The tokens by which the view shortens it.
     spared: Tokens,
     /// The gateway's own text that this request added behind the client's words.
     added: Own,
@@ -177,7 +177,7 @@ pub(crate) struct Alone {
     last: Option<(Tokens, Request)>,
 }
 
-/// What is stored of the view of a client without a gateway.
+/// The stored part of [`Alone`].
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Kept {
     view: u64,
@@ -188,7 +188,7 @@ pub(crate) struct Kept {
 }
 
 impl Alone {
-    /// What has to be stored, so that it goes on after a restart.
+    /// Returns the part to store, so that it goes on after a restart.
     pub(crate) fn kept(&self) -> Option<Kept> {
         let (view, last) = self.last.as_ref()?;
         Some(Kept {
@@ -200,8 +200,8 @@ impl Alone {
         })
     }
 
-    /// As of the last request before a restart, which had this extent, and a note of so many tokens that the
-    /// provider takes out again.
+    /// Resumes after a restart. The last request had this extent, and a note of `clears` tokens that the provider
+    /// takes out again.
     pub(crate) fn resume(kept: Kept, shown: Extent, clears: Tokens) -> Self {
         let last = Request {
             input: Tokens::new(kept.input),

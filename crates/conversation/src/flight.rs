@@ -27,7 +27,7 @@ pub struct Flight {
     pub(crate) compacts: Option<ConversationId>,
     /// The extent of its view.
     pub(crate) shown: Extent,
-    /// What the gateway adds and leaves out.
+    /// The sizes of the view and of the conversation as it was said.
     pub(crate) margin: Margin,
     /// The request before it.
     pub(crate) before: Option<Sent>,
@@ -41,14 +41,14 @@ pub struct Flight {
     pub(crate) did: Vec<Did>,
 }
 
-/// What a view has more and less than the conversation as it was said.
+/// The sizes of a view and of the conversation as it was said, and the difference between them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Margin {
     /// The size of the conversation as it was said.
     pub said: Tokens,
     /// The size of what is sent, by our count.
     pub view: Tokens,
-    /// What of the conversation the view has shortened.
+    /// The tokens by which the view shortens the conversation.
     pub spared: Tokens,
     /// The gateway's own text behind the client's words in the view.
     pub own: Tokens,

@@ -90,7 +90,7 @@ impl Hearing {
         }
     }
 
-    /// What came of an event stream that was cut off. `None`: nothing that the provider would charge for.
+    /// The part of an event stream that came before it was cut off. `None` if the provider would charge nothing for it.
     #[must_use]
     pub fn cut(self) -> Option<Reply> {
         let As::Stream(stream) = self.0 else {

@@ -57,7 +57,7 @@ pub(super) struct Care<'a> {
 }
 
 impl Care<'_> {
-    /// What is to be done every few seconds.
+    /// Does the work that is due every few seconds.
     pub(super) async fn round(&self, rounds: &mut Rounds, now: Timestamp) {
         self.forget(&mut rounds.due, now).await;
         self.settle_at_rest(&mut rounds.seen).await;
@@ -110,7 +110,7 @@ impl Care<'_> {
         }
     }
 
-    /// Removes what was last seen longer ago than is kept, whosoever's it is.
+    /// Removes the conversations of all tenants that were last seen before `limits.retention`.
     async fn forget(&self, due: &mut Due, now: Timestamp) {
         let Some(kept) = self.parts.config.limits.retention else {
             return;

@@ -1,4 +1,4 @@
-//! What is told of streams that say little: without usage, or cut off.
+//! The costs of streams that report no usage or are cut off.
 
 use context::Tokens;
 use serde_json::{Value, json};
