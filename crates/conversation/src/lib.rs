@@ -15,6 +15,7 @@
 //! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
 //! | `breakpoints` | cache breakpoints for clients that set none |
 //! | `answer` | hearing answers and summaries |
+//! | `whole`, `bill` | the size and the cost without the gateway |
 //! | [`hearing`] | an answer as it comes |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
