@@ -2,7 +2,10 @@
 
 use std::panic;
 
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::command::serve::LogForm;
 use crate::environment::{Colour, Environment};
@@ -19,17 +22,30 @@ pub fn start(form: LogForm, environment: &Environment) {
 }
 
 fn begin(form: LogForm, environment: &Environment, default: &str) {
-    let asked = environment.setting("EBBTIDE_LOG").unwrap_or(default);
-    let filter = EnvFilter::try_new(asked).unwrap_or_else(|_| EnvFilter::new(default));
+    let asked = environment
+        .setting("EBBTIDE_LOG")
+        .map(str::parse::<Targets>);
+    let is_wrong = matches!(asked, Some(Err(_)));
+    let usual = || default.parse().unwrap_or_default();
+    let filter = asked.and_then(Result::ok).unwrap_or_else(usual);
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        // The filter decides.
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(environment.colour_err == Colour::Allowed);
     // A process has one log; a second call keeps the first.
     let _ = match form {
-        LogForm::Text => log.try_init(),
-        LogForm::Json => log.json().flatten_event(true).try_init(),
+        LogForm::Text => log.finish().with(filter).try_init(),
+        LogForm::Json => {
+            let log = log.json().flatten_event(true);
+            log.finish().with(filter).try_init()
+        }
     };
+    if is_wrong {
+        tracing::warn!(
+            "EBBTIDE_LOG is ignored: it is no list such as `warn` or `ebbtide::request=off,info`"
+        );
+    }
     panic::set_hook(Box::new(|panic| {
         // A panic message may quote a conversation, so only the source location is logged.
         let place = panic.location().map(ToString::to_string);
