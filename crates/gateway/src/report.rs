@@ -354,7 +354,7 @@ pub struct MarkReport {
     pub route: &'static str,
     /// The time it was made, RFC 3339.
     pub at: String,
-    /// The state: `standing`, `ready` or `replaced`; `would-replace` where mode observe only noted the swap.
+    /// The state: `standing`, `ready` or `replaced`; `would-replace` for what was made in mode observe.
     pub state: &'static str,
     /// The number of turns it replaces.
     pub replaced_turns: usize,
