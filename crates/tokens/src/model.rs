@@ -141,6 +141,17 @@ impl Model {
         self.capabilities.contains(&capability)
     }
 
+    /// The same model for a client whose cache entries are of the longer kind, where there is one.
+    #[must_use]
+    pub fn with_long_cache(&self) -> Self {
+        let mut model = self.clone();
+        if let Some(lifetime) = self.cache.lifetime_long {
+            model.cache.lifetime = lifetime;
+            model.price.cache_write = self.price.cache_write_long;
+        }
+        model
+    }
+
     /// A counter for its tokens.
     #[must_use]
     pub const fn counter(&self) -> ModelCounter {

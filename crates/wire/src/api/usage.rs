@@ -17,6 +17,14 @@ pub struct CacheWrites {
     pub hours_12: Tokens,
 }
 
+impl CacheWrites {
+    /// Those for the longer of a provider's two lifetimes.
+    #[must_use]
+    pub fn long(&self) -> Tokens {
+        self.hour_1 + self.hours_12
+    }
+}
+
 /// Token counts. The four sorts do not overlap, whatever the dialect: OpenAI's `input_tokens`
 /// include what was cached, so `input` is what remains of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -112,7 +112,10 @@ fn metadata(recording: &mut Recording, body: Value<'_>, turn: usize) {
     };
     let details = reported.get("input_token_details");
     let detail = |key| details.map(|it| it.tokens(key)).unwrap_or_default();
-    let (read, written) = (detail("cache_read"), detail("cache_creation"));
+    let long = detail("ephemeral_1h_input_tokens");
+    let read = detail("cache_read");
+    // Where LangChain tells the lifetimes, it may leave the sum at zero.
+    let written = detail("cache_creation").max(detail("ephemeral_5m_input_tokens") + long);
     let usage = ReportedUsage {
         // LangChain's total includes what was read from and written to the cache.
         input: reported
@@ -121,6 +124,7 @@ fn metadata(recording: &mut Recording, body: Value<'_>, turn: usize) {
         output: reported.tokens("output_tokens"),
         cache_read: read,
         cache_write: written,
+        cache_write_long: long,
         ..ReportedUsage::default()
     };
     recording.report(turn, usage);

@@ -180,6 +180,7 @@ fn metadata(recording: &mut Recording, turn: usize, message: Value<'_>) {
             output: usage.tokens("output"),
             cache_read: usage.tokens("cacheRead"),
             cache_write: usage.tokens("cacheWrite"),
+            ..ReportedUsage::default()
         };
         recording.report(turn, usage);
     }

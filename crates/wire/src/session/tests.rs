@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use context::turn::Part;
-use context::{Heuristic, Provenance, Role, Turn, TurnDraft, TurnId};
+use context::{Heuristic, Provenance, Role, Tokens, Turn, TurnDraft, TurnId};
 use proptest::prelude::*;
 
 use super::{Document, Format, LoadError, Session, detect, load, load_as};
@@ -576,4 +576,22 @@ fn a_log_of_gemini_is_refused_by_name() {
     let typed = r#"[{"role":"user","parts":[{"type":"text","text":"go"}]}]"#;
     let loaded = load(typed.as_bytes(), "test", &Heuristic);
     assert!(!matches!(loaded, Err(LoadError::Unsupported(_))));
+}
+
+#[test]
+fn the_lifetime_of_cache_writes_is_read_where_the_log_tells_it() {
+    let claude = r#"{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"go"}}
+{"type":"assistant","uuid":"2","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":2,"output_tokens":5,"cache_creation_input_tokens":70,"cache_creation":{"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":50}}}}
+"#;
+    let langchain = |sum: u32| {
+        format!(
+            r#"[{{"type":"human","content":"q"}},{{"type":"ai","content":"a","usage_metadata":{{"input_tokens":72,"output_tokens":5,"total_tokens":77,"input_token_details":{{"cache_read":0,"cache_creation":{sum},"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":50}}}}}}]"#
+        )
+    };
+    // Its versions tell the sum beside the parts, or instead of it nothing.
+    for log in [claude.to_owned(), langchain(70), langchain(0)] {
+        let usage = open(&log).sessions[0].usage[0];
+        let found = [usage.input, usage.cache_write, usage.cache_write_long].map(Tokens::get);
+        assert_eq!(found, [2, 70, 50], "{log}");
+    }
 }
