@@ -5,6 +5,7 @@ use std::sync::Arc;
 use context::Tokens;
 use history::Mark;
 use jiff::Timestamp;
+use tokens::Consumption;
 use wire::api::{Reply, Stop};
 
 use crate::batch::Batch;
@@ -130,6 +131,7 @@ impl Conversation {
         }
         self.tell_outside(Notice::Billed(bill));
         bill::add(&mut self.record.totals, &bill);
+        self.learn_cache(&bill.used);
         let mut effects = vec![Effect::Learn(Lesson::Accepted(bill.input))];
         if reply.stop == Some(Stop::WindowExceeded) {
             effects.push(Effect::Learn(Lesson::Window(Found {
@@ -146,6 +148,23 @@ impl Conversation {
             self.tell(Event::Usage { input, reported }, now);
         }
         effects
+    }
+
+    /// Learns the lifetime of the client's cache entries, and their price, from what it paid for.
+    fn learn_cache(&mut self, used: &Consumption) {
+        if used.cache_write + used.cache_write_long > Tokens::ZERO {
+            self.cache_is_long(used.cache_write_long > used.cache_write);
+        }
+    }
+
+    /// Reckons with cache entries of the longer kind, or of the usual one.
+    pub(crate) fn cache_is_long(&mut self, is_long: bool) {
+        if is_long != self.supervisor.caches_long {
+            self.supervisor.caches_long = is_long;
+            let model = &self.supervisor.model;
+            let limits = self.limits_in(self.supervisor.machine.limits().window, model);
+            self.supervisor.machine.set_limits(limits);
+        }
     }
 
     /// Learns from the provider's count of a request how large the whole conversation is, and returns the size

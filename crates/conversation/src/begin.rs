@@ -304,6 +304,7 @@ impl Conversation {
         let (mut sent, mut whole) = (None, None);
         if let Some(stored) = stored {
             (sent, whole) = (stored.sent, stored.whole);
+            self.cache_is_long(stored.caches_long);
             self.flights.clearing = Tokens::new(stored.clearing.unwrap_or_default());
             let shown = self.supervisor.machine.shown();
             let clears = self.flights.clearing;
@@ -352,6 +353,7 @@ impl Conversation {
             supervisor: Supervisor {
                 machine,
                 model: Arc::clone(model),
+                caches_long: false,
                 route,
                 soft: terms.acts_from(),
                 adaptive: Adaptive::of(&terms),
@@ -403,7 +405,8 @@ impl Conversation {
         self.record.standing = standing;
         let stored = self.record.strategy.take();
         let strategy = self.terms.host(stored.as_deref(), self.supervisor.route);
-        let limits = self.terms.limits(&self.supervisor.model);
+        let model = &self.supervisor.model;
+        let limits = self.limits_in(self.terms.window(model), model);
         let path = self.path(self.len());
         self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
         self.note_restated();

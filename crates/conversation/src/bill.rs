@@ -75,7 +75,7 @@ impl Bill {
 }
 
 fn consumption(counts: &Counts) -> Consumption {
-    let long = counts.writes.hour_1 + counts.writes.hours_12;
+    let long = counts.writes.long();
     Consumption {
         fresh: counts.input,
         cache_read: counts.cache_read,

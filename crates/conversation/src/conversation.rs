@@ -63,6 +63,8 @@ pub(crate) struct Supervisor {
     pub machine: Homunculus<Hosted>,
     /// The model of the newest request.
     pub model: Arc<Model>,
+    /// True if the client pays for cache entries of the longer kind, as the provider told last.
+    pub caches_long: bool,
     /// The route by which summaries are made.
     pub route: history::Route,
     /// The share of the window at which the strategy begins to act.
@@ -662,6 +664,7 @@ impl Conversation {
         stored.alone = self.flights.alone.kept();
         let clearing = self.flights.clearing;
         stored.clearing = (clearing > Tokens::ZERO).then(|| clearing.get());
+        stored.caches_long = self.supervisor.caches_long;
         stored.noted = !self.terms.is_on();
         Record {
             // A program that cannot be written begins anew after a restart.

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::conversation::Conversation;
 use crate::decoration::Lines;
 use crate::flight::Flight;
-use crate::homunculus::{Command, Event, Extent, Homunculus, Path, When};
+use crate::homunculus::{Command, Event, Extent, Homunculus, Limits, Path, Prices, When};
 use crate::identity::{Compared, Known, compare, compare_read};
 use crate::incoming::Incoming;
 use crate::journal::Happened;
@@ -329,6 +329,15 @@ impl Conversation {
         self.supervisor.machine.set_writing(writing);
     }
 
+    /// The guards for a model with this window, as its client pays for the cache.
+    pub(crate) fn limits_in(&self, window: Tokens, model: &Model) -> Limits {
+        let mut limits = self.terms.limits_in(window, model);
+        if self.supervisor.caches_long {
+            limits.prices = Prices::from(&model.with_long_cache());
+        }
+        limits
+    }
+
     /// Takes a window that was found to be smaller than believed, or returns to the believed one.
     pub(crate) fn take_window(&mut self, found: Option<Tokens>, model: &Model, now: Timestamp) {
         let believed = self.terms.window(model);
@@ -336,7 +345,7 @@ impl Conversation {
         if self.supervisor.machine.limits().window == window {
             return;
         }
-        let limits = self.terms.limits_in(window, model);
+        let limits = self.limits_in(window, model);
         self.supervisor.machine.set_limits(limits);
         self.make_room();
         self.journal.note(now, Happened::Window(window));
@@ -434,7 +443,7 @@ impl Conversation {
     pub(crate) fn supervise(&mut self, shown: Extent) {
         let supervisor = &self.supervisor;
         let strategy = self.terms.host(None, supervisor.route);
-        let limits = self.terms.limits(&supervisor.model);
+        let limits = self.limits_in(self.terms.window(&supervisor.model), &supervisor.model);
         let outline = &self.said.outline;
         let path = Path::new(outline, outline.len(), self.pins.places());
         let strategy = strategy.with_vitals_of(supervisor.machine.strategy());

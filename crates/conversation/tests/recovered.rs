@@ -29,6 +29,8 @@ struct Talk {
     messages: Vec<Value>,
     seconds: i64,
     swaps: usize,
+    /// The tokens that an answer writes to the cache, for five minutes and for an hour.
+    writes: [u64; 2],
 }
 
 impl Talk {
@@ -45,6 +47,7 @@ impl Talk {
             messages: Vec::new(),
             seconds: 1_790_000_000,
             swaps: 0,
+            writes: [0, 0],
         }
     }
 
@@ -73,11 +76,15 @@ impl Talk {
         };
         let sent = rewrite::render(&request, &sending.view).unwrap();
         let said = format!("done with number {}", self.messages.len());
+        let [short, long] = self.writes;
         // Counted otherwise than we count, and answered a little later.
         let answer = json!({
             "id": "m", "type": "message", "role": "assistant", "model": "claude-opus-4-5",
             "content": [{"type": "text", "text": said}], "stop_reason": "end_turn",
-            "usage": {"input_tokens": sent.len() / 3, "output_tokens": 9},
+            "usage": {
+                "input_tokens": sent.len() / 3, "output_tokens": 9, "cache_creation_input_tokens": short + long,
+                "cache_creation": {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long},
+            },
         });
         let answer = answer.to_string();
         let reply = Response::parse(Dialect::Anthropic, answer.as_bytes());
@@ -214,5 +221,33 @@ fn the_same_bytes_as_without_a_restart_wherever_it_falls() {
             assert!(one == other, "{case}: {}\n{}", rest(&one), rest(&other));
         }
         assert!(kept.swaps > 1, "{}", kept.swaps);
+    }
+}
+
+#[test]
+fn the_lifetime_that_the_client_pays_for_is_learned_and_kept() {
+    let mut talk = Talk::new();
+    // What an answer writes, whether the next request comes after a restart, and the lifetime then.
+    let steps = [
+        ([0, 0], false, 300),
+        ([5, 0], false, 300),
+        ([2, 9], false, 3_600),
+        ([0, 0], true, 3_600),
+        ([9, 2], false, 300),
+    ];
+    for (number, (writes, restarts, seconds)) in steps.into_iter().enumerate() {
+        if restarts {
+            talk.live = None;
+        }
+        talk.writes = writes;
+        talk.say(&words(number));
+        let prices = talk.live.as_ref().unwrap().limits().prices;
+        let ratio = prices.cache_write / prices.input;
+        let expected = if seconds == 300 { 1.25 } else { 2.0 };
+        assert_eq!(
+            (prices.ttl.as_secs(), ratio),
+            (seconds, expected),
+            "{number}"
+        );
     }
 }

@@ -135,6 +135,9 @@ pub struct StoredStrategy {
     /// The tokens of the note in the last view that the provider takes out with the user's next message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) clearing: Option<u64>,
+    /// True if the client pays for cache entries of the longer kind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) caches_long: bool,
     /// True if it was stored in mode observe: nothing left what was sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) noted: bool,
@@ -238,6 +241,7 @@ impl Hosted {
             whole: None,
             alone: None,
             clearing: None,
+            caches_long: false,
             noted: false,
             undone: None,
         }
