@@ -1,7 +1,7 @@
 //! Prints a comparison of strategies: a heading, the score table and notes.
 
 use conversation::homunculus::hosted::SHIPPED;
-use lab::compare::{Comparison, Outcome, models};
+use lab::compare::{Comparison, Outcome, cache_lifetimes, cache_write_prices, models};
 use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
 use lab::total::{Total, totals};
@@ -159,7 +159,7 @@ pub fn legend(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
             simulation.model,
             figures::price(simulation.usd_per_million_input),
             figures::price(simulation.usd_per_million_cache_read),
-            figures::price(simulation.usd_per_million_cache_write),
+            cache_write_prices(comparisons),
             figures::price(simulation.usd_per_million_output),
         ),
     };
@@ -167,9 +167,7 @@ pub fn legend(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
         "No model was called. Stalls, waits, input, cache and cost are simulated: {prices}, {:.0} \
          output tokens per second, a cache lifetime of {}.",
         simulation.decode_tokens_per_second,
-        figures::seconds(
-            u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from)
-        ),
+        cache_lifetimes(comparisons),
     );
     console.paragraph(&assumed)?;
     console.paragraph(

@@ -112,6 +112,36 @@ pub fn models(comparisons: &[Comparison]) -> Vec<&str> {
     models.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The lifetimes of cache entries in these replays, in words.
+#[must_use]
+pub fn cache_lifetimes(comparisons: &[Comparison]) -> String {
+    let simulations = comparisons.iter().map(|it| &it.simulation);
+    let seconds: BTreeSet<_> = simulations.clone().map(|it| it.cache_ttl_seconds).collect();
+    let words = seconds
+        .iter()
+        .map(|&seconds| figures::seconds(u32::try_from(seconds).map_or(f64::INFINITY, f64::from)));
+    let words = words.collect::<Vec<_>>().join(" or ");
+    let is_logged = simulations.clone().any(|it| it.cache_ttl_is_logged);
+    match (is_logged, comparisons) {
+        (false, _) => words,
+        (true, [_]) => words + ", as the log says",
+        (true, _) => words + ", as each log says",
+    }
+}
+
+/// The prices of cache writes in these replays.
+#[must_use]
+pub fn cache_write_prices(comparisons: &[Comparison]) -> String {
+    let prices = comparisons
+        .iter()
+        .map(|it| it.simulation.usd_per_million_cache_write);
+    let mut prices: Vec<f64> = prices.collect();
+    prices.sort_by(f64::total_cmp);
+    prices.dedup();
+    let words = prices.into_iter().map(figures::price);
+    words.collect::<Vec<_>>().join(" or ")
+}
+
 /// The assumptions of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Simulation {
@@ -133,6 +163,8 @@ pub struct Simulation {
     pub usd_per_million_cache_write: f64,
     /// Seconds after which a cached prefix is forgotten.
     pub cache_ttl_seconds: u64,
+    /// True if the log says that its client paid for this lifetime; else it is the model's usual one.
+    pub cache_ttl_is_logged: bool,
     /// Tokens read a second that are not in the cache.
     pub prefill_tokens_per_second: f64,
     /// Tokens read a second from the cache.

@@ -58,6 +58,8 @@ struct Scene<'a> {
     /// The pins, for counting.
     pins: Vec<PinSpan>,
     model: Model,
+    /// The same model with the cache entries that the recorded client paid for.
+    paid: Model,
     limits: Limits,
     evidence: Evidence,
     options: &'a Options,
@@ -117,6 +119,7 @@ pub fn run_with(
         options,
         counter: &counter,
         summariser,
+        paid: paid(session, &model, (evidence, options)),
         model,
     };
     let (strategies, recall) = side_by_side(&scene, options, progress);
@@ -185,10 +188,24 @@ fn model(session: &Session, options: &Options) -> Result<Model, ReplayError> {
     }
 }
 
+/// The model with the cache entries that the recorded client paid for, as far as it is of the same provider.
+fn paid(session: &Session, model: &Model, (evidence, options): (Evidence, &Options)) -> Model {
+    let recorded = session
+        .model
+        .as_deref()
+        .map(|name| options.models.find(name));
+    let is_same = recorded.is_none_or(|recorded| recorded.provider == model.provider);
+    if evidence.caches_long && is_same {
+        model.with_long_cache()
+    } else {
+        model.clone()
+    }
+}
+
 fn simulation(scene: &Scene<'_>) -> Simulation {
-    let Limits { window, prices, .. } = scene.limits;
+    let prices = Prices::from(&scene.paid);
     Simulation {
-        window: window.get(),
+        window: scene.limits.window.get(),
         window_from: scene.evidence.source,
         unlogged_tokens: scene.evidence.unlogged.get(),
         model: scene.model.name.clone(),
@@ -197,6 +214,7 @@ fn simulation(scene: &Scene<'_>) -> Simulation {
         usd_per_million_cache_read: prices.cache_read,
         usd_per_million_cache_write: prices.cache_write,
         cache_ttl_seconds: u64::try_from(prices.ttl.as_secs()).unwrap_or(u64::MAX),
+        cache_ttl_is_logged: scene.paid != scene.model,
         prefill_tokens_per_second: scene.options.latency.prefill,
         cached_prefill_tokens_per_second: scene.options.latency.cached_prefill,
         decode_tokens_per_second: scene.options.latency.decode,

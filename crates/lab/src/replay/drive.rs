@@ -7,7 +7,7 @@ use context::extract::Room;
 use context::pin::Origin;
 use context::{Heuristic, TokenCounter, Tokens, Turn, TurnId};
 use conversation::homunculus::hosted::{COMPRESSOR, StrategyProgram};
-use conversation::homunculus::{Extent, Path, Preparation};
+use conversation::homunculus::{Extent, Path, Preparation, Prices};
 use conversation::view::Front;
 use conversation::{
     Commons, Conversation, Effect, Flight, Hold, Incoming, Input, Joining, Kin, Notice,
@@ -15,7 +15,7 @@ use conversation::{
 };
 use history::{Change, Labels, MarkId, Route, Tenant};
 use jiff::{SignedDuration, Timestamp};
-use wire::api::{Counts, Reply, Stop, Usage};
+use wire::api::{CacheWrites, Counts, Reply, Stop, Usage};
 
 use super::Scene;
 use super::clock::Clock;
@@ -125,7 +125,7 @@ struct Pending<'p, 'r> {
 
 impl<'a> Drive<'a> {
     fn new(scene: &'a Scene<'a>, built: Built) -> Self {
-        let prices = scene.limits.prices;
+        let paid = Prices::from(&scene.paid);
         let commons = Commons::new([0; 32]);
         let name = scene.model.name.as_str().into();
         commons.know_model(&name, Arc::new(scene.model.clone()));
@@ -136,9 +136,9 @@ impl<'a> Drive<'a> {
             conversation: None,
             job: None,
             clock: Clock::new(),
-            cache: PrefixCache::new(prices.cache_minimum, prices.ttl),
+            cache: PrefixCache::new(paid.cache_minimum, paid.ttl),
             seen: Seen::default(),
-            ledger: Ledger::new(scene.model.price),
+            ledger: Ledger::new(scene.paid.price),
             compactions: Vec::new(),
         }
     }
@@ -535,6 +535,11 @@ impl<'a> Drive<'a> {
             cache_read: charge.read,
             cache_write: charge.written,
             output,
+            // The core learns the lifetime from what the provider tells.
+            writes: CacheWrites {
+                hour_1: charge.written.scaled(f64::from(scene.paid != scene.model)),
+                ..CacheWrites::default()
+            },
             ..Counts::default()
         };
         let asked = Asked {

@@ -43,6 +43,8 @@ pub struct Evidence {
     pub source: WindowSource,
     /// The tokens of instructions and tools that the log does not contain.
     pub unlogged: Tokens,
+    /// True if the log says that its client paid for cache entries of the longer kind.
+    pub caches_long: bool,
 }
 
 /// The source of a replay's window.
@@ -93,8 +95,17 @@ impl Evidence {
             window,
             source,
             unlogged,
+            caches_long: caches_long(session),
         }
     }
+}
+
+fn caches_long(session: &Session) -> bool {
+    let reports = credible(&session.usage).iter();
+    let (all, long) = reports.fold((Tokens::ZERO, Tokens::ZERO), |(all, long), report| {
+        (all + report.cache_write, long + report.cache_write_long)
+    });
+    long > all.saturating_sub(long)
 }
 
 fn window(session: &Session, model: &Model) -> (Tokens, WindowSource) {

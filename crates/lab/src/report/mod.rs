@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use crate::compare::{Compaction, Comparison, Outcome, models};
+use crate::compare::{
+    Compaction, Comparison, Outcome, cache_lifetimes, cache_write_prices, models,
+};
 use crate::equal_size::{Board, board};
 use crate::figures;
 use crate::scoreboard::{Score, Source, recorded, scoreboard, verdict};
@@ -322,19 +324,14 @@ fn assumptions(comparisons: &[Comparison]) -> Vec<(&'static str, String)> {
             ("input", million(simulation.usd_per_million_input)),
             (
                 "cache write",
-                million(simulation.usd_per_million_cache_write),
+                cache_write_prices(comparisons) + " a million tokens",
             ),
             ("cache read", million(simulation.usd_per_million_cache_read)),
             ("output", million(simulation.usd_per_million_output)),
         ],
     };
     assumed.extend([
-        (
-            "cache kept",
-            figures::seconds(
-                u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from),
-            ),
-        ),
+        ("cache kept", cache_lifetimes(comparisons)),
         ("reading", speed(simulation.prefill_tokens_per_second)),
         (
             "reading from cache",

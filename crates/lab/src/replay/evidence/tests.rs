@@ -5,6 +5,7 @@ use tokens::ModelTable;
 use wire::session::{Session, load};
 
 use super::{Evidence, WindowSource};
+use crate::options::{Options, RecallMeasure};
 
 fn session(log: &str) -> Session {
     let document = load(log.as_bytes(), "s", &context::Heuristic).expect("reads");
@@ -126,4 +127,50 @@ fn codex_names_its_window() {
         {\"timestamp\":\"2026-01-01T00:00:01Z\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"done\"}]}}\n\
         {\"timestamp\":\"2026-01-01T00:00:01Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":{\"model_context_window\":258400,\"last_token_usage\":{\"input_tokens\":12005,\"cached_input_tokens\":0,\"output_tokens\":5}}}}\n";
     check(log, "gpt-5.4", None, (258_400, WindowSource::Log, 12_000));
+}
+
+/// Two answers 20 minutes apart, with what the provider says that it wrote to the cache.
+fn cached(writes: &str) -> String {
+    let turn = |minute: u32, id: u32| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{id}\",\"sessionId\":\"s\",\"timestamp\":\"2026-01-01T10:{minute}:00Z\",\
+             \"message\":{{\"role\":\"user\",\"content\":\"{}\"}}}}\n\
+             {{\"type\":\"assistant\",\"uuid\":\"a{id}\",\"sessionId\":\"s\",\"timestamp\":\"2026-01-01T10:{minute}:05Z\",\
+             \"message\":{{\"id\":\"m{id}\",\"role\":\"assistant\",\"model\":\"claude-opus-4-6\",\
+             \"content\":[{{\"type\":\"text\",\"text\":\"done\"}}],\"usage\":{{\"input_tokens\":3,\"output_tokens\":{id},\
+             \"cache_creation_input_tokens\":30000{writes}}}}}}}\n",
+            "Look at the tests again. ".repeat(5_000)
+        )
+    };
+    turn(10, 1) + &turn(30, 2)
+}
+
+#[test]
+fn the_cache_lives_as_long_as_the_log_says() {
+    let options = Options {
+        recall: RecallMeasure::Skipped,
+        ..Options::default()
+    };
+    let long =
+        ",\"cache_creation\":{\"ephemeral_5m_input_tokens\":0,\"ephemeral_1h_input_tokens\":30000}";
+    let short =
+        ",\"cache_creation\":{\"ephemeral_5m_input_tokens\":30000,\"ephemeral_1h_input_tokens\":0}";
+    for (writes, seconds, is_read) in [("", 300, false), (short, 300, false), (long, 3_600, true)] {
+        let found = crate::replay::run(&session(&cached(writes)), &options, &mut |_| {});
+        let found = found.expect("replays");
+        let simulation = &found.simulation;
+        assert_eq!(simulation.cache_ttl_seconds, seconds, "{writes}");
+        assert_eq!(simulation.cache_ttl_is_logged, is_read, "{writes}");
+        let read = found.strategies[0].simulated.requests.cache_read;
+        assert_eq!(read > 0, is_read, "{writes}: {read}");
+        let written = simulation.usd_per_million_cache_write / simulation.usd_per_million_input;
+        assert_eq!(written, if is_read { 2.0 } else { 1.25 });
+    }
+    // A provider with other lifetimes is none that the log tells of.
+    let other = Options {
+        model: Some("gpt-5.4".to_owned()),
+        ..options
+    };
+    let found = crate::replay::run(&session(&cached(long)), &other, &mut |_| {}).expect("replays");
+    assert!(!found.simulation.cache_ttl_is_logged);
 }
