@@ -287,7 +287,8 @@ impl Keep {
     pub fn of(message: &Value) -> Result<Self, &'static str> {
         let share = match message.get(Modifier::Keep.name()) {
             Some(Value::Number(share)) => Some(*share),
-            Some(Value::Int(share)) => i32::try_from(*share).ok().map(f64::from),
+            // One that is larger is out of range too.
+            Some(Value::Int(share)) => Some(i32::try_from(*share).map_or(f64::MAX, f64::from)),
             _ => None,
         };
         match (share, message.get(Modifier::KeepMessages.name())) {
