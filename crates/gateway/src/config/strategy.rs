@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use conversation::homunculus::hosted::{SHIPPED, StrategyProgram};
+use conversation::homunculus::hosted::{EXAMPLES, SHIPPED, StrategyProgram};
 
 /// A strategy, by its name or by the file of its program.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +28,19 @@ impl StrategyChoice {
 
     /// A hint in place of a name that is none: the shipped strategy that was meant, and all of them.
     pub(super) fn instead_of(written: &str) -> String {
-        let names = SHIPPED.iter().map(|(name, _)| *name);
-        let close = context::nearest(written, names.clone());
+        let names = |list: &[(&'static str, _)]| -> Vec<&str> {
+            list.iter().map(|(name, _)| *name).collect()
+        };
+        let (shipped, examples) = (names(&SHIPPED), names(&EXAMPLES));
+        let all = shipped.iter().chain(&examples);
+        let close = context::nearest(written, all.copied());
         let close = close.map(|name| format!("Did you mean `{name}`? "));
-        let all: Vec<&str> = names.collect();
-        format!("{}Shipped: {}.", close.unwrap_or_default(), all.join(", "))
+        format!(
+            "{}Shipped: {}; as an example: {}.",
+            close.unwrap_or_default(),
+            shipped.join(", "),
+            examples.join(", ")
+        )
     }
 
     /// The file that must be read and [loaded](Self::load) before the gateway starts.
