@@ -233,6 +233,22 @@ impl Agent {
         came
     }
 
+    /// Asks the model to read file number `n`, and gives it some `tokens` tokens as the result.
+    pub async fn read(&mut self, house: &House, n: usize, tokens: usize) -> [Came; 2] {
+        let text = format!("@sim call read {{\"path\":\"src/module_{n}.rs\"}}");
+        let asked = self.say(house, &text).await;
+        assert_eq!(asked.status, 200, "{n}: {asked:?}");
+        let call = &asked.body["content"][0];
+        assert_eq!(call["type"], "tool_use", "{asked:?}");
+        let result = json!({
+            "type": "tool_result", "tool_use_id": call["id"], "content": words(n, tokens),
+        });
+        self.messages
+            .push(json!({"role": "user", "content": [result]}));
+        let came = self.go_on(house).await;
+        [asked, came]
+    }
+
     /// Says things until a summary is swapped in, and so many more of `tokens` tokens. How much was said.
     pub async fn until_swapped(&mut self, house: &House, more: usize, tokens: usize) -> usize {
         let mut n = 0;

@@ -1,7 +1,7 @@
 //! Mode observe: each place that tells what was done says "would", and everything else tells what was sent.
 
 use context::{Tokens, figures};
-use gateway::config::Mode;
+use gateway::config::{Mode, StrategyChoice};
 use serde_json::{Value, json};
 
 use crate::house::{Agent, Came, House, words};
@@ -9,7 +9,8 @@ use crate::house::{Agent, Came, House, words};
 /// The words of `x-ebbtide-did`.
 const DID: [&str; 5] = ["failed", "kept", "passed", "would-prepare", "would-swap"];
 /// The beginnings of entries of a journal that tell what was done.
-const DONE: [&str; 5] = [
+const DONE: [&str; 6] = [
+    "cleared ",
     "swapped: ",
     "preparing ",
     "a summary of ",
@@ -108,6 +109,37 @@ async fn the_journal_says_would() {
     assert!(is_told("the provider refused a request: 400"), "{told:?}");
     assert!(!DONE.iter().any(|word| is_told(word)), "{told:?}");
     watched.house.close().await;
+}
+
+#[tokio::test]
+async fn the_journal_says_would_of_cleared_results_too() {
+    let house = House::new(|config| {
+        config.mode = Mode::Observe;
+        config.policy.strategy = StrategyChoice::of("clear_tool_results").expect("is shipped");
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    for n in 0..20 {
+        agent.read(&house, n, 700).await;
+    }
+    let overview = agent.get(&house, "/ebbtide/api/overview").await.body;
+    let line = &overview["conversations"][0];
+    assert_eq!(line["compactions"], 0, "{line}");
+    assert!(line["would_have_swapped"].as_u64() > Some(0), "{line}");
+    let path = format!(
+        "/ebbtide/api/conversations/{}",
+        line["id"].as_str().expect("an id")
+    );
+    let detail = agent.get(&house, &path).await.body;
+    let told = list(&detail, "journal").iter();
+    let told: Vec<&str> = told.filter_map(|entry| entry["text"].as_str()).collect();
+    let is_told = |start: &str| told.iter().any(|text| text.starts_with(start));
+    assert!(
+        is_told("would have cleared the tool results of"),
+        "{told:?}"
+    );
+    assert!(!DONE.iter().any(|word| is_told(word)), "{told:?}");
+    house.close().await;
 }
 
 #[tokio::test]

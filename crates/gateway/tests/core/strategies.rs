@@ -15,20 +15,9 @@ async fn check(strategy: &str, word: &str, least: usize) {
     let mut agent = Agent::new("key-one");
     let mut found = 0;
     for n in 0..40 {
-        let text = format!("@sim call read {{\"path\":\"src/module_{n}.rs\"}}");
-        let asked = agent.say(&house, &text).await;
-        assert_eq!(asked.status, 200, "{strategy:?} {n}: {asked:?}");
-        let call = &asked.body["content"][0];
-        assert_eq!(call["type"], "tool_use", "{asked:?}");
-        let result = json!({
-            "type": "tool_result", "tool_use_id": call["id"], "content": words(n, 700),
-        });
-        agent
-            .messages
-            .push(json!({"role": "user", "content": [result]}));
-        let came = agent.go_on(&house).await;
-        assert_eq!(came.status, 200, "{strategy:?} {n}: {came:?}");
-        for came in [&asked, &came] {
+        let pair = agent.read(&house, n, 700).await;
+        for came in &pair {
+            assert_eq!(came.status, 200, "{strategy:?} {n}: {came:?}");
             found += usize::from(came.did().contains(word));
             let usage = |key: &str| came.body["usage"][key].as_u64().expect("a count");
             let input = usage("input_tokens")
