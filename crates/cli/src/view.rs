@@ -166,7 +166,7 @@ pub fn legend(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
     let assumed = format!(
         "No model was called. Stalls, waits, input, cache and cost are simulated: {prices}, {:.0} \
          output tokens per second, a cache lifetime of {}.",
-        simulation.decode_tokens_per_second,
+        simulation.speeds.decode_tokens_per_second,
         cache_lifetimes(comparisons),
     );
     console.paragraph(&assumed)?;

@@ -165,6 +165,14 @@ pub struct Simulation {
     pub cache_ttl_seconds: u64,
     /// True if the log says that its client paid for this lifetime; else it is the model's usual one.
     pub cache_ttl_is_logged: bool,
+    /// The speeds of the model.
+    #[serde(flatten)]
+    pub speeds: Speeds,
+}
+
+/// The speeds of a model in a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Speeds {
     /// Tokens read a second that are not in the cache.
     pub prefill_tokens_per_second: f64,
     /// Tokens read a second from the cache.

@@ -30,7 +30,7 @@ use conversation::homunculus::{Limits, Prices};
 use tokens::Model;
 use wire::session::Session;
 
-use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
+use crate::compare::{Comparison, Outcome, SCHEMA, Simulation, Speeds};
 use crate::equal_size::{self, EqualSize};
 use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
 use pins::PinSpan;
@@ -215,9 +215,11 @@ fn simulation(scene: &Scene<'_>) -> Simulation {
         usd_per_million_cache_write: prices.cache_write,
         cache_ttl_seconds: u64::try_from(prices.ttl.as_secs()).unwrap_or(u64::MAX),
         cache_ttl_is_logged: scene.paid != scene.model,
-        prefill_tokens_per_second: scene.options.latency.prefill,
-        cached_prefill_tokens_per_second: scene.options.latency.cached_prefill,
-        decode_tokens_per_second: scene.options.latency.decode,
+        speeds: Speeds {
+            prefill_tokens_per_second: scene.options.latency.prefill,
+            cached_prefill_tokens_per_second: scene.options.latency.cached_prefill,
+            decode_tokens_per_second: scene.options.latency.decode,
+        },
     }
 }
 

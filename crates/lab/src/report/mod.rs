@@ -332,12 +332,15 @@ fn assumptions(comparisons: &[Comparison]) -> Vec<(&'static str, String)> {
     };
     assumed.extend([
         ("cache kept", cache_lifetimes(comparisons)),
-        ("reading", speed(simulation.prefill_tokens_per_second)),
+        (
+            "reading",
+            speed(simulation.speeds.prefill_tokens_per_second),
+        ),
         (
             "reading from cache",
-            speed(simulation.cached_prefill_tokens_per_second),
+            speed(simulation.speeds.cached_prefill_tokens_per_second),
         ),
-        ("writing", speed(simulation.decode_tokens_per_second)),
+        ("writing", speed(simulation.speeds.decode_tokens_per_second)),
     ]);
     assumed
 }
