@@ -2,7 +2,7 @@
 
 use context::pin::PinId;
 use context::{Part, Text, Turn, TurnId};
-use history::{Conversation, ConversationId, Edition, HistoryError, Mark, Pinned, Store, Totals};
+use history::{Conversation, ConversationId, Edition, HistoryError, Mark, Pinned, Store};
 use jiff::Timestamp;
 use wire::api::Request;
 
@@ -30,8 +30,6 @@ pub struct Batch {
     pub(crate) unpinned: Vec<PinId>,
     /// The conversation as it is now.
     pub(crate) conversation: Option<Conversation>,
-    /// What a conversation took and cost so far.
-    pub(crate) totals: Option<(ConversationId, Totals)>,
     /// A conversation's journal.
     pub(crate) journal: Option<(ConversationId, String)>,
 }
@@ -48,7 +46,6 @@ impl Default for Batch {
             pins: Vec::new(),
             unpinned: Vec::new(),
             conversation: None,
-            totals: None,
             journal: None,
         }
     }
@@ -129,7 +126,6 @@ impl Batch {
         self.pins.extend(more.pins);
         self.unpinned.extend(more.unpinned);
         self.conversation = more.conversation.or(self.conversation.take());
-        self.totals = more.totals.or(self.totals.take());
         self.journal = more.journal.or(self.journal.take());
     }
 
@@ -143,7 +139,6 @@ impl Batch {
             && self.pins.is_empty()
             && self.unpinned.is_empty()
             && self.conversation.is_none()
-            && self.totals.is_none()
             && self.journal.is_none()
     }
 
@@ -192,14 +187,6 @@ impl Batch {
         }
         if let Some((of, text)) = &self.journal {
             store.keep_journal(*of, text)?;
-        }
-        if let Some((of, totals)) = &self.totals
-            && let Some(stored) = store.conversation(*of)?
-        {
-            store.save(&Conversation {
-                totals: *totals,
-                ..stored
-            })?;
         }
         if let Some(conversation) = &self.conversation {
             store.save(conversation)?;

@@ -89,8 +89,6 @@ impl Conversation {
                 self.rest();
                 let written = self.journal.take_written().into_iter();
                 let batch = |text| Batch {
-                    // A summary may have been paid for since the last answer.
-                    totals: Some((self.record.id, self.record.totals)),
                     journal: Some((self.record.id, text)),
                     ..Batch::default()
                 };

@@ -1,12 +1,9 @@
 //! The estimate of the cost without the gateway, against the provider's account of the same client without it.
 
-use std::time::Duration;
-
 use context::Tokens;
-use gateway::config::{Mode, RouteChoice};
+use gateway::config::Mode;
 use serde_json::json;
 use sim::Config;
-use tokio::time::sleep;
 
 use crate::house::{Agent, Came, House, words};
 
@@ -195,36 +192,4 @@ async fn the_size_without_the_gateway_is_what_the_provider_would_count() {
             }
         }
     }
-}
-
-#[tokio::test]
-async fn a_summary_that_is_ready_when_the_gateway_ends_stays_in_the_account() {
-    let mut house = House::new(|config| config.policy.route = RouteChoice::Readable).await;
-    let mut agent = Agent::new("key-one");
-    let line = async |agent: &Agent, house: &House| {
-        let overview = agent.get(house, "/ebbtide/api/overview").await.body;
-        overview["conversations"][0].clone()
-    };
-    let mut before = json!(null);
-    for n in 0..40 {
-        let came = agent.tell(&house, n, 700).await;
-        before = line(&agent, &house).await;
-        if came.did().contains("preparing") || before["state"] != "idle" {
-            break;
-        }
-    }
-    let cost = before["money"]["cost"].as_f64();
-    while before["state"] != "ready" {
-        assert_eq!(before["state"], "preparing");
-        sleep(Duration::from_millis(5)).await;
-        before = line(&agent, &house).await;
-    }
-    assert!(
-        before["money"]["cost"].as_f64() > cost,
-        "the summary is paid for"
-    );
-    house.restart().await;
-    let after = line(&agent, &house).await;
-    assert_eq!(after["money"], before["money"]);
-    house.close().await;
 }
