@@ -87,10 +87,8 @@ pub enum Failure {
         there: Option<String>,
     },
     /// A gateway runs already and does not tell its settings.
-    #[error(
-        "a gateway runs at {address} already, and asks for a token before it tells its settings"
-    )]
-    Mute { address: String },
+    #[error("a gateway runs at {address} already, and its settings are not known: {reason}")]
+    Mute { address: String, reason: String },
     /// The demo cannot run with an option.
     #[error("the demo {what}")]
     NotInDemo { what: String, instead: String },
@@ -315,7 +313,9 @@ impl Coded for Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Reported { hint, .. } => hint.clone(),
-            Self::Mute { .. } => Some("Set EBBTIDE_ADMIN_TOKEN to its token.".to_owned()),
+            Self::Mute { .. } => {
+                Some("Set EBBTIDE_ADMIN_TOKEN to its token, or leave out the options.".to_owned())
+            }
             Self::NotInDemo { instead, .. } => Some(instead.clone()),
             Self::Unlistenable { source, address }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>

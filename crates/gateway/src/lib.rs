@@ -15,12 +15,15 @@ mod remote;
 pub mod report;
 pub mod server;
 
-use context::coded::{self, CodeEntry};
+use context::coded::{self, CodeEntry, ErrorCode};
 
 pub use remote::{Remote, RemoteError};
 pub use server::{Gateway, Running, ServeError, serve};
 
 const TABLES: &[&[CodeEntry]] = &[error::CODES];
+
+/// The code of a refusal for want of credentials.
+pub const UNAUTHENTICATED: ErrorCode = error::UNAUTHENTICATED;
 
 /// The error codes of this crate.
 pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

@@ -75,10 +75,10 @@ pub fn run(
         let after = Tally::at(&url, token).await;
         let running = own.as_ref().map(|(running, _)| running);
         console.note(match (before, after) {
-            (Some(before), Some(after)) => told(&after.since(before), running, &effective),
-            _ => "Ebbtide: the gateway asks for a token before it tells what happened. Set \
-                  EBBTIDE_ADMIN_TOKEN."
-                .to_owned(),
+            (Ok(before), Ok(after)) => told(&after.since(before), running, &effective),
+            (_, Err(mute)) | (Err(mute), Ok(_)) => {
+                format!("Ebbtide: nothing can be told of what happened: {mute}.")
+            }
         });
         if let Some((running, _claim)) = own {
             running.shutdown().await;
@@ -116,11 +116,11 @@ async fn agree(
     if given.is_empty() {
         return Ok(());
     }
-    let overview = overview(address, token)
-        .await
-        .ok_or_else(|| Failure::Mute {
-            address: address.to_owned(),
-        })?;
+    let overview = overview(address, token).await;
+    let overview = overview.map_err(|reason| Failure::Mute {
+        address: address.to_owned(),
+        reason,
+    })?;
     let config = &effective.config;
     for setting in given {
         let theirs = |name: &str| overview.get(name).and_then(Value::as_str);
@@ -222,12 +222,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// The counts now; `None` if the gateway does not tell.
-    async fn at(url: &str, token: Option<&str>) -> Option<Self> {
+    /// The counts now, or why the gateway does not tell them.
+    async fn at(url: &str, token: Option<&str>) -> Result<Self, String> {
         let metrics = ask(&format!("{url}/ebbtide/metrics"), token).await;
         let metrics = metrics.unwrap_or_default();
         let overview = overview(url, token).await?;
-        Some(Self {
+        Ok(Self {
             refused: refused(&String::from_utf8_lossy(&metrics)),
             ..Self::of(&overview)
         })
@@ -268,11 +268,22 @@ impl Tally {
     }
 }
 
-/// The list of conversations that a gateway tells. `None` if it does not, as to one without its token.
-async fn overview(url: &str, token: Option<&str>) -> Option<Value> {
-    let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await?;
-    let overview: Value = serde_json::from_slice(&answer).ok()?;
-    overview.get("conversations").is_some().then_some(overview)
+/// The list of conversations that a gateway tells, or why it does not.
+async fn overview(url: &str, token: Option<&str>) -> Result<Value, String> {
+    let answer = ask(&format!("{url}/ebbtide/api/overview"), token).await;
+    let answer = answer.ok_or("the gateway does not answer")?;
+    let told: Value = serde_json::from_slice(&answer).unwrap_or_default();
+    if told.get("conversations").is_some() {
+        return Ok(told);
+    }
+    let of = |name: &str| told.pointer(&format!("/error/{name}"))?.as_str();
+    Err(match (of("code"), of("message")) {
+        (Some(code), _) if code == gateway::UNAUTHENTICATED.as_str() => {
+            "the gateway asks for its token (EBBTIDE_ADMIN_TOKEN)".to_owned()
+        }
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        _ => "the gateway does not tell it".to_owned(),
+    })
 }
 
 /// The requests for an answer that got an error, from a gateway's metrics.
