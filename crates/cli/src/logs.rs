@@ -22,12 +22,10 @@ pub fn start(form: LogForm, environment: &Environment) {
 }
 
 fn begin(form: LogForm, environment: &Environment, default: &str) {
-    let asked = environment
-        .setting("EBBTIDE_LOG")
-        .map(str::parse::<Targets>);
-    let is_wrong = matches!(asked, Some(Err(_)));
-    let usual = || default.parse().unwrap_or_default();
-    let filter = asked.and_then(Result::ok).unwrap_or_else(usual);
+    let asked = environment.setting("EBBTIDE_LOG").map(targets);
+    let is_wrong = matches!(asked, Some(None));
+    let usual = || targets(default).unwrap_or_default();
+    let filter = asked.flatten().unwrap_or_else(usual);
     let log = tracing_subscriber::fmt()
         // The filter decides.
         .with_max_level(LevelFilter::TRACE)
@@ -43,7 +41,7 @@ fn begin(form: LogForm, environment: &Environment, default: &str) {
     };
     if is_wrong {
         tracing::warn!(
-            "EBBTIDE_LOG is ignored: it is no list such as `warn` or `ebbtide::request=off,info`"
+            "EBBTIDE_LOG is ignored: expected a list such as `warn` or `ebbtide::request=off,info`"
         );
     }
     panic::set_hook(Box::new(|panic| {
@@ -51,4 +49,67 @@ fn begin(form: LogForm, environment: &Environment, default: &str) {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "internal error; please report it");
     }));
+}
+
+/// Reads a list of levels: `LEVEL` for all, `TARGET=LEVEL` for the modules below a path.
+fn targets(list: &str) -> Option<Targets> {
+    let items = list.split(',').map(str::trim);
+    items
+        .filter(|item| !item.is_empty())
+        .try_fold(Targets::new(), |targets, item| {
+            let Some((target, level)) = item.split_once('=') else {
+                return Some(targets.with_default(item.parse::<LevelFilter>().ok()?));
+            };
+            let target = target.trim();
+            let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+            let level = level.trim().parse::<LevelFilter>().ok()?;
+            (!target.is_empty() && target.chars().all(is_path))
+                .then(|| targets.with_target(target, level))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::filter::LevelFilter;
+
+    use super::targets;
+
+    #[test]
+    fn a_filter_is_a_list_of_levels() {
+        let check = |list: &str, target: &str, expected: LevelFilter| {
+            let found = targets(list).expect(list);
+            let level = expected.into_level();
+            let passes = level.is_none_or(|level| found.would_enable(target, &level));
+            assert!(passes, "{list}: {target}");
+            let above = match expected {
+                LevelFilter::OFF => tracing::Level::ERROR,
+                LevelFilter::WARN => tracing::Level::INFO,
+                LevelFilter::INFO => tracing::Level::DEBUG,
+                _ => return,
+            };
+            assert!(!found.would_enable(target, &above), "{list}: {target}");
+        };
+        check("warn", "ebbtide::request", LevelFilter::WARN);
+        check("off", "ebbtide", LevelFilter::OFF);
+        check(
+            "info, ebbtide::request=off",
+            "ebbtide::request",
+            LevelFilter::OFF,
+        );
+        check("info, ebbtide::request=off", "rmcp", LevelFilter::INFO);
+        check(
+            "ebbtide::strategy = DEBUG,info",
+            "ebbtide::strategy",
+            LevelFilter::DEBUG,
+        );
+        for wrong in [
+            "degub",
+            "ebbtide[request]=debug",
+            "a=b=c",
+            "ebbtide",
+            "=info",
+        ] {
+            assert!(targets(wrong).is_none(), "{wrong}");
+        }
+    }
 }
