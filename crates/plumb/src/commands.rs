@@ -423,6 +423,7 @@ mod tests {
         check(r#"{"mark":true,"keep_messages":3}"#, Ok(Keep::Messages(3)));
         let share = "a share of the window is a number from 0 to 1";
         check(r#"{"mark":true,"keep":1.5}"#, Err(share));
+        check(r#"{"mark":true,"keep":5000000000}"#, Err(share));
         let messages = "a number of messages is 0 or more";
         check(r#"{"mark":true,"keep_messages":-1}"#, Err(messages));
     }

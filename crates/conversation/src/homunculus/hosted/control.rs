@@ -50,14 +50,8 @@ pub(super) fn extract(message: &Value, orders: &mut Orders<'_>) -> Result<(), Re
 fn number(value: Option<&Value>) -> Option<f64> {
     match value? {
         Value::Number(number) => Some(*number),
-        Value::Int(number) => i32::try_from(*number).ok().map(f64::from),
-        _ => None,
-    }
-}
-
-fn count(value: Option<&Value>) -> Option<usize> {
-    match value? {
-        Value::Int(number) => usize::try_from(*number).ok(),
+        // One that is larger is larger than all that it is compared with.
+        Value::Int(number) => Some(i32::try_from(*number).map_or(f64::MAX, f64::from)),
         _ => None,
     }
 }
@@ -158,7 +152,10 @@ pub(super) fn drop_to(
 
 /// Clears all tool results but the newest `keep_results`, if that frees `at_least` of the window.
 pub(super) fn clear(message: &Value, orders: &mut Orders<'_>) -> Result<(), Refusal> {
-    let keep = count(message.get(Modifier::KeepResults.name())).unwrap_or(0);
+    let keep = match message.get(Modifier::KeepResults.name()) {
+        Some(Value::Int(keep)) => usize::try_from(*keep).map_err(|_| Refusal::IllegalCut)?,
+        _ => 0,
+    };
     let least = number(message.get(Modifier::AtLeast.name())).unwrap_or(0.0);
     let upto = {
         let situation = orders.situation();
