@@ -311,7 +311,10 @@ impl Conversation {
             shown = Extent::default();
             self.show_whole();
         }
-        self.supervisor.model = Arc::clone(&incoming.model);
+        let before = std::mem::replace(&mut self.supervisor.model, Arc::clone(&incoming.model));
+        // Another provider's longer lifetime was not paid for.
+        self.supervisor.caches_long &=
+            before.cache.lifetime_long == incoming.model.cache.lifetime_long;
         self.supervisor.route = self.terms.route_for(&incoming.model, incoming.dialect());
         self.supervise(shown);
         self.said.whole = Whole::default();
