@@ -112,20 +112,30 @@ pub fn models(comparisons: &[Comparison]) -> Vec<&str> {
     models.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The lifetimes of cache entries in these replays, in words.
+/// The lifetimes of cache entries in these replays, in words, the usual ones first.
 #[must_use]
 pub fn cache_lifetimes(comparisons: &[Comparison]) -> String {
     let simulations = comparisons.iter().map(|it| &it.simulation);
-    let seconds: BTreeSet<_> = simulations.clone().map(|it| it.cache_ttl_seconds).collect();
-    let words = seconds
-        .iter()
-        .map(|&seconds| figures::seconds(u32::try_from(seconds).map_or(f64::INFINITY, f64::from)));
-    let words = words.collect::<Vec<_>>().join(" or ");
-    let is_logged = simulations.clone().any(|it| it.cache_ttl_is_logged);
-    match (is_logged, comparisons) {
-        (false, _) => words,
-        (true, [_]) => words + ", as the log says",
-        (true, _) => words + ", as each log says",
+    let kinds: BTreeSet<_> = simulations
+        .map(|it| (it.cache_ttl_is_long, it.cache_ttl_seconds))
+        .collect();
+    let words = kinds.iter().map(|&(is_long, seconds)| {
+        let lifetime = lifetime(seconds);
+        match (is_long, kinds.len()) {
+            (false, _) => lifetime,
+            (true, 1) => lifetime + ", as the log says",
+            (true, _) => lifetime + " where the log says so",
+        }
+    });
+    words.collect::<Vec<_>>().join(" or ")
+}
+
+/// Seconds as whole hours or minutes, where they are.
+fn lifetime(seconds: u64) -> String {
+    match (seconds / 3_600, seconds % 3_600, seconds / 60, seconds % 60) {
+        (hours @ 1.., 0, ..) => format!("{hours} h"),
+        (_, _, minutes @ 1.., 0) => format!("{minutes} min"),
+        _ => format!("{seconds} s"),
     }
 }
 
@@ -163,8 +173,8 @@ pub struct Simulation {
     pub usd_per_million_cache_write: f64,
     /// Seconds after which a cached prefix is forgotten.
     pub cache_ttl_seconds: u64,
-    /// True if the log says that its client paid for this lifetime; else it is the model's usual one.
-    pub cache_ttl_is_logged: bool,
+    /// True if this is the model's longer lifetime, which the log says that its client paid for.
+    pub cache_ttl_is_long: bool,
     /// The speeds of the model.
     #[serde(flatten)]
     pub speeds: Speeds,

@@ -23,6 +23,7 @@ mod watch;
 
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use context::pin::PinLimits;
 use context::{TokenCounter, Tokens};
@@ -43,6 +44,9 @@ pub use watch::{Asked, Unwatched, Watch};
 
 /// The model whose prices stand in where the session names none that the table knows.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
+
+/// The lifetime of cache entries that logs tell beside the usual one.
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Everything that the strategies of one comparison have in common.
 struct Scene<'a> {
@@ -119,7 +123,7 @@ pub fn run_with(
         options,
         counter: &counter,
         summariser,
-        paid: paid(session, &model, (evidence, options)),
+        paid: paid(&model, evidence),
         model,
     };
     let (strategies, recall) = side_by_side(&scene, options, progress);
@@ -188,14 +192,9 @@ fn model(session: &Session, options: &Options) -> Result<Model, ReplayError> {
     }
 }
 
-/// The model with the cache entries that the recorded client paid for, as far as it is of the same provider.
-fn paid(session: &Session, model: &Model, (evidence, options): (Evidence, &Options)) -> Model {
-    let recorded = session
-        .model
-        .as_deref()
-        .map(|name| options.models.find(name));
-    let is_same = recorded.is_none_or(|recorded| recorded.provider == model.provider);
-    if evidence.caches_long && is_same {
+/// The model with the cache entries that the recorded client paid for, where it has such.
+fn paid(model: &Model, evidence: Evidence) -> Model {
+    if evidence.caches_an_hour && model.cache.lifetime_long == Some(HOUR) {
         model.with_long_cache()
     } else {
         model.clone()
@@ -214,7 +213,7 @@ fn simulation(scene: &Scene<'_>) -> Simulation {
         usd_per_million_cache_read: prices.cache_read,
         usd_per_million_cache_write: prices.cache_write,
         cache_ttl_seconds: u64::try_from(prices.ttl.as_secs()).unwrap_or(u64::MAX),
-        cache_ttl_is_logged: scene.paid != scene.model,
+        cache_ttl_is_long: scene.paid != scene.model,
         speeds: Speeds {
             prefill_tokens_per_second: scene.options.latency.prefill,
             cached_prefill_tokens_per_second: scene.options.latency.cached_prefill,

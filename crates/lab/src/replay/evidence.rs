@@ -43,8 +43,8 @@ pub struct Evidence {
     pub source: WindowSource,
     /// The tokens of instructions and tools that the log does not contain.
     pub unlogged: Tokens,
-    /// True if the log says that its client paid for cache entries of the longer kind.
-    pub caches_long: bool,
+    /// True if the log says that most of what its client wrote to the cache lives for an hour.
+    pub caches_an_hour: bool,
 }
 
 /// The source of a replay's window.
@@ -95,17 +95,17 @@ impl Evidence {
             window,
             source,
             unlogged,
-            caches_long: caches_long(session),
+            caches_an_hour: caches_an_hour(session),
         }
     }
 }
 
-fn caches_long(session: &Session) -> bool {
+fn caches_an_hour(session: &Session) -> bool {
     let reports = credible(&session.usage).iter();
-    let (all, long) = reports.fold((Tokens::ZERO, Tokens::ZERO), |(all, long), report| {
-        (all + report.cache_write, long + report.cache_write_long)
+    let (all, hour) = reports.fold((Tokens::ZERO, Tokens::ZERO), |(all, hour), report| {
+        (all + report.cache_write, hour + report.cache_write_hour)
     });
-    long > all.saturating_sub(long)
+    hour > all.saturating_sub(hour)
 }
 
 fn window(session: &Session, model: &Model) -> (Tokens, WindowSource) {

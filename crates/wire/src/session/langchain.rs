@@ -124,7 +124,7 @@ fn metadata(recording: &mut Recording, body: Value<'_>, turn: usize) {
         output: reported.tokens("output_tokens"),
         cache_read: read,
         cache_write: written,
-        cache_write_long: long,
+        cache_write_hour: long,
         ..ReportedUsage::default()
     };
     recording.report(turn, usage);

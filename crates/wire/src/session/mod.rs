@@ -115,8 +115,8 @@ pub struct ReportedUsage {
     pub cache_read: Tokens,
     /// Input tokens written to the cache.
     pub cache_write: Tokens,
-    /// The part of `cache_write` for the longer of the provider's two lifetimes, as far as the log tells.
-    pub cache_write_long: Tokens,
+    /// The part of `cache_write` that lives for an hour (Anthropic), as far as the log tells.
+    pub cache_write_hour: Tokens,
 }
 
 /// Something broken or odd in a file. It is reported and skipped; it never stops the reading.

@@ -171,7 +171,7 @@ impl Recording {
                 output: counts.output,
                 cache_read: counts.cache_read,
                 cache_write: counts.cache_write,
-                cache_write_long: counts.writes.long(),
+                cache_write_hour: counts.writes.hour_1,
             };
             self.usage.insert(turn, usage);
         }

@@ -591,7 +591,7 @@ fn the_lifetime_of_cache_writes_is_read_where_the_log_tells_it() {
     // Its versions tell the sum beside the parts, or instead of it nothing.
     for log in [claude.to_owned(), langchain(70), langchain(0)] {
         let usage = open(&log).sessions[0].usage[0];
-        let found = [usage.input, usage.cache_write, usage.cache_write_long].map(Tokens::get);
+        let found = [usage.input, usage.cache_write, usage.cache_write_hour].map(Tokens::get);
         assert_eq!(found, [2, 70, 50], "{log}");
     }
 }

@@ -160,17 +160,25 @@ fn the_cache_lives_as_long_as_the_log_says() {
         let found = found.expect("replays");
         let simulation = &found.simulation;
         assert_eq!(simulation.cache_ttl_seconds, seconds, "{writes}");
-        assert_eq!(simulation.cache_ttl_is_logged, is_read, "{writes}");
+        assert_eq!(simulation.cache_ttl_is_long, is_read, "{writes}");
         let read = found.strategies[0].simulated.requests.cache_read;
         assert_eq!(read > 0, is_read, "{writes}: {read}");
         let written = simulation.usd_per_million_cache_write / simulation.usd_per_million_input;
         assert_eq!(written, if is_read { 2.0 } else { 1.25 });
     }
-    // A provider with other lifetimes is none that the log tells of.
-    let other = Options {
-        model: Some("gpt-5.4".to_owned()),
-        ..options
-    };
-    let found = crate::replay::run(&session(&cached(long)), &other, &mut |_| {}).expect("replays");
-    assert!(!found.simulation.cache_ttl_is_logged);
+    // A model under another name is replayed as a Claude; a provider with other lifetimes has no hour.
+    let unknown = cached(long).replace("claude-opus-4-6", "corp-coder-1");
+    let cases = [
+        (unknown.clone(), None, 3_600),
+        (unknown, Some("claude-opus-4-5"), 3_600),
+        (cached(long), Some("gpt-5.4"), 1_800),
+    ];
+    for (log, model, seconds) in cases {
+        let options = Options {
+            model: model.map(str::to_owned),
+            ..options.clone()
+        };
+        let found = crate::replay::run(&session(&log), &options, &mut |_| {}).expect("replays");
+        assert_eq!(found.simulation.cache_ttl_seconds, seconds, "{model:?}");
+    }
 }
