@@ -5,7 +5,7 @@ use std::sync::Arc;
 use context::Tokens;
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use conversation::RouteChoice;
-use conversation::homunculus::hosted::{PinKeeping, SHIPPED, StrategyProgram};
+use conversation::homunculus::hosted::{EXAMPLES, PinKeeping, SHIPPED, StrategyProgram};
 use tokens::ModelTable;
 
 use crate::latency::Latency;
@@ -140,7 +140,10 @@ impl Coded for ReplayError {
     fn hint(&self) -> Option<String> {
         let remedy = coded::remedy(CODES, self.code());
         let (meant, names): (_, Vec<&str>) = match self {
-            Self::UnknownStrategy(name) => (name, SHIPPED.iter().map(|it| it.0).collect()),
+            Self::UnknownStrategy(name) => (
+                name,
+                SHIPPED.iter().chain(&EXAMPLES).map(|it| it.0).collect(),
+            ),
             Self::UnknownModel(name) => {
                 let models = ModelTable::shipped().models();
                 (name, models.map(|model| model.name.as_str()).collect())

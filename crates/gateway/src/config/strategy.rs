@@ -26,7 +26,7 @@ impl StrategyChoice {
         })
     }
 
-    /// A hint in place of a name that is none: the shipped strategy that was meant, and all of them.
+    /// A hint in place of a name that is none: the strategy that was meant, and all that have names.
     pub(super) fn instead_of(written: &str) -> String {
         let names = |list: &[(&'static str, _)]| -> Vec<&str> {
             list.iter().map(|(name, _)| *name).collect()
@@ -36,7 +36,7 @@ impl StrategyChoice {
         let close = context::nearest(written, all.copied());
         let close = close.map(|name| format!("Did you mean `{name}`? "));
         format!(
-            "{}Shipped: {}; as an example: {}.",
+            "{}Shipped: {}. Example: {}.",
             close.unwrap_or_default(),
             shipped.join(", "),
             examples.join(", ")
