@@ -313,9 +313,10 @@ impl Coded for Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Reported { hint, .. } => hint.clone(),
-            Self::Mute { .. } => {
-                Some("Set EBBTIDE_ADMIN_TOKEN to its token, or leave out the options.".to_owned())
-            }
+            Self::Mute { .. } => Some(
+                "Leave out the options; if it asks for its token, set EBBTIDE_ADMIN_TOKEN."
+                    .to_owned(),
+            ),
             Self::NotInDemo { instead, .. } => Some(instead.clone()),
             Self::Unlistenable { source, address }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>

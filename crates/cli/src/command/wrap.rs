@@ -77,7 +77,7 @@ pub fn run(
         console.note(match (before, after) {
             (Ok(before), Ok(after)) => told(&after.since(before), running, &effective),
             (_, Err(mute)) | (Err(mute), Ok(_)) => {
-                format!("Ebbtide: nothing can be told of what happened: {mute}.")
+                format!("Ebbtide cannot tell what happened: {mute}.")
             }
         });
         if let Some((running, _claim)) = own {
@@ -276,14 +276,19 @@ async fn overview(url: &str, token: Option<&str>) -> Result<Value, String> {
     if told.get("conversations").is_some() {
         return Ok(told);
     }
+    Err(reason(&told))
+}
+
+/// The reason that a gateway gives for telling nothing.
+fn reason(told: &Value) -> String {
     let of = |name: &str| told.pointer(&format!("/error/{name}"))?.as_str();
-    Err(match (of("code"), of("message")) {
+    match (of("code"), of("message")) {
         (Some(code), _) if code == gateway::UNAUTHENTICATED.as_str() => {
             "the gateway asks for its token (EBBTIDE_ADMIN_TOKEN)".to_owned()
         }
         (Some(code), Some(message)) => format!("{code}: {message}"),
-        _ => "the gateway does not tell it".to_owned(),
-    })
+        _ => "the gateway's answer is in no known form".to_owned(),
+    }
 }
 
 /// The requests for an answer that got an error, from a gateway's metrics.
@@ -354,7 +359,18 @@ fn exit(status: ExitStatus) -> Exit {
 mod tests {
     use serde_json::json;
 
-    use super::{Tally, own_arguments, refused};
+    use super::{Tally, own_arguments, reason, refused};
+
+    #[test]
+    fn the_reason_is_the_gateways_own_error() {
+        let error = |code: &str| json!({"error": {"code": code, "message": "the disk is full"}});
+        assert!(reason(&error("E0823")).contains("EBBTIDE_ADMIN_TOKEN"));
+        assert_eq!(reason(&error("E0822")), "E0822: the disk is full");
+        assert_eq!(
+            reason(&json!([])),
+            "the gateway's answer is in no known form"
+        );
+    }
 
     #[test]
     fn codex_gets_its_setting_and_others_nothing() {
