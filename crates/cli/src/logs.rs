@@ -17,8 +17,7 @@ pub fn start_quietly(environment: &Environment) {
 
 /// Starts the log. `EBBTIDE_LOG` filters it: `debug`, `ebbtide::request=off,info`, ….
 pub fn start(form: LogForm, environment: &Environment) {
-    // The MCP library tells of each request.
-    begin(form, environment, "info,rmcp=warn");
+    begin(form, environment, "info");
 }
 
 fn begin(form: LogForm, environment: &Environment, default: &str) {
@@ -96,7 +95,7 @@ mod tests {
             "ebbtide::request",
             LevelFilter::OFF,
         );
-        check("info, ebbtide::request=off", "rmcp", LevelFilter::INFO);
+        check("info, ebbtide::request=off", "hyper", LevelFilter::INFO);
         check(
             "ebbtide::strategy = DEBUG,info",
             "ebbtide::strategy",

@@ -4,14 +4,31 @@
 use std::fmt::Write as _;
 
 use context::coded::{Coded, ErrorCode};
-use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::dashboard::one_line;
 use crate::error;
 use crate::report::{
     Accepted, Expanded, Line, Lost, PinReport, QUOTED, Recalled, ReportError, Status, Unpinned,
 };
+
+/// The result of a tool.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolResult {
+    content: Vec<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<Value>,
+    is_error: bool,
+}
+
+/// A block of text.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "text")]
+struct Text {
+    text: String,
+}
 
 /// Why a call was not carried out.
 #[derive(Debug)]
@@ -54,12 +71,16 @@ impl Trouble {
         }
     }
 
-    pub(super) fn result(&self) -> CallToolResult {
+    pub(super) fn result(&self) -> ToolResult {
         let mut text = format!("{}: {}", self.code, self.message);
         if let Some(remedy) = &self.remedy {
             let _ = write!(text, "\n{remedy}");
         }
-        CallToolResult::error(vec![ContentBlock::text(text)])
+        ToolResult {
+            content: vec![Text { text }],
+            structured_content: None,
+            is_error: true,
+        }
     }
 }
 
@@ -70,14 +91,15 @@ impl From<ReportError> for Trouble {
 }
 
 /// A result with its texts.
-fn result(value: &impl Serialize, texts: Vec<String>) -> CallToolResult {
-    let texts = texts.into_iter().map(ContentBlock::text).collect();
-    let mut result = CallToolResult::success(texts);
-    result.structured_content = serde_json::to_value(value).ok();
-    result
+fn result(value: &impl Serialize, texts: Vec<String>) -> ToolResult {
+    ToolResult {
+        content: texts.into_iter().map(|text| Text { text }).collect(),
+        structured_content: serde_json::to_value(value).ok(),
+        is_error: false,
+    }
 }
 
-pub(super) fn recalled(found: &Recalled) -> CallToolResult {
+pub(super) fn recalled(found: &Recalled) -> ToolResult {
     let mut text = match found.hits.len() {
         0 => "Nothing in this conversation says these words. Try others: a name, a path, part of an error."
             .to_owned(),
@@ -96,7 +118,7 @@ pub(super) fn recalled(found: &Recalled) -> CallToolResult {
     result(found, vec![text])
 }
 
-pub(super) fn expanded(found: &Expanded) -> CallToolResult {
+pub(super) fn expanded(found: &Expanded) -> ToolResult {
     let mut head = format!(
         "{}, {} of {} bytes.",
         found.title, found.section, found.bytes
@@ -108,7 +130,7 @@ pub(super) fn expanded(found: &Expanded) -> CallToolResult {
     result(found, vec![head, found.text.clone()])
 }
 
-pub(super) fn lost(found: &Lost) -> CallToolResult {
+pub(super) fn lost(found: &Lost) -> ToolResult {
     let mut text = match found.turns {
         0 => "No summary is in view: nothing was left out.".to_owned(),
         _ => format!(
@@ -136,13 +158,13 @@ pub(super) fn lost(found: &Lost) -> CallToolResult {
     result(found, vec![text])
 }
 
-pub(super) fn pinned(pin: &PinReport) -> CallToolResult {
+pub(super) fn pinned(pin: &PinReport) -> ToolResult {
     let (id, origin, tokens) = (&pin.id, pin.origin, pin.tokens);
     let text = format!("Pinned as {id} by {origin}: {tokens} tokens in every request.");
     result(pin, vec![text])
 }
 
-pub(super) fn unpinned(done: &Unpinned) -> CallToolResult {
+pub(super) fn unpinned(done: &Unpinned) -> ToolResult {
     let text = match done.removed {
         true => "Removed.",
         false => "No pin of yours has this ID. `memory_status` lists the pins.",
@@ -150,12 +172,12 @@ pub(super) fn unpinned(done: &Unpinned) -> CallToolResult {
     result(done, vec![text.to_owned()])
 }
 
-pub(super) fn accepted(done: &Accepted) -> CallToolResult {
+pub(super) fn accepted(done: &Accepted) -> ToolResult {
     let text = "A summary will be made in the background after the next request.";
     result(done, vec![text.to_owned()])
 }
 
-pub(super) fn status(status: &Status) -> CallToolResult {
+pub(super) fn status(status: &Status) -> ToolResult {
     let Status { tokens, window, .. } = status;
     let mut text = format!(
         "Context window: {tokens} of {window} tokens ({} %). A summary is prepared from {} tokens and \

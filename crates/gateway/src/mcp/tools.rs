@@ -1,16 +1,14 @@
 //! The tools: their names, arguments and effects.
 
-use std::sync::Arc;
-
 use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
-use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::answer::{self, Trouble};
+use super::answer::{self, ToolResult, Trouble};
 use super::place::{self, Made};
 use crate::report::{
     Accepted, Expanded, Lost, Order, PinReport, Recalled, Reports, Status, Unpinned, Viewer,
@@ -26,7 +24,6 @@ const LOSSES: (usize, usize) = (20, 64);
 /// Arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Recall {
     /// Words to look for: names, paths, error messages.
     query: String,
@@ -39,7 +36,6 @@ pub(super) struct Recall {
 /// Arguments of `expand`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Expand {
     /// `turn:14`, `turn:14.2` (its second part), `turns:13-14`, `call:ID` (the result of a tool call) or the ID of a turn.
     handle: String,
@@ -52,7 +48,6 @@ pub(super) struct Expand {
 /// Arguments of `pin`: one of text, handle and path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Pin {
     /// A text to pin.
     text: Option<String>,
@@ -67,7 +62,6 @@ pub(super) struct Pin {
 /// Arguments of `unpin`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Unpin {
     /// The pin's ID, from `memory_status`.
     pin: String,
@@ -78,7 +72,6 @@ pub(super) struct Unpin {
 /// Arguments of `lost`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Losses {
     /// The most entries to return; 20 unless told.
     limit: Option<usize>,
@@ -89,10 +82,30 @@ pub(super) struct Losses {
 /// Arguments of `memory_status` and `prepare_compaction`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Bare {
     /// The conversation's ID, if asked for it.
     conversation: Option<String>,
+}
+
+/// A tool as it is listed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Tool {
+    name: &'static str,
+    description: &'static str,
+    input_schema: Value,
+    output_schema: Value,
+    annotations: Hints,
+}
+
+/// What a client may assume of a tool, before it asks its user.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hints {
+    read_only_hint: bool,
+    destructive_hint: bool,
+    idempotent_hint: bool,
+    open_world_hint: bool,
 }
 
 /// The effect of a tool on the memory.
@@ -152,25 +165,35 @@ pub(super) fn all() -> Vec<Tool> {
     ]
 }
 
-fn tool<A, O>(name: &'static str, description: &'static str, effect: Effect) -> Tool
-where
-    A: JsonSchema + 'static,
-    O: JsonSchema + 'static,
-{
-    let hints = ToolAnnotations::new()
-        .read_only(effect == Effect::Reads)
-        .destructive(effect == Effect::Removes)
-        .idempotent(true)
-        .open_world(false);
-    let mut tool = Tool::new(name, description, Arc::default())
-        .with_input_schema::<A>()
-        .with_output_schema::<O>()
-        .with_annotations(hints);
-    let schemas = [Some(&mut tool.input_schema), tool.output_schema.as_mut()];
-    for schema in schemas.into_iter().flatten() {
-        Arc::make_mut(schema).values_mut().for_each(without_formats);
+fn tool<A: JsonSchema, O: JsonSchema>(
+    name: &'static str,
+    description: &'static str,
+    effect: Effect,
+) -> Tool {
+    Tool {
+        name,
+        description,
+        input_schema: schema::<A>(),
+        output_schema: schema::<O>(),
+        annotations: Hints {
+            read_only_hint: effect == Effect::Reads,
+            destructive_hint: effect == Effect::Removes,
+            idempotent_hint: true,
+            open_world_hint: false,
+        },
     }
-    tool
+}
+
+/// The JSON Schema of a type, without its name and description: the tool has its own.
+fn schema<T: JsonSchema>() -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("title");
+        fields.remove("description");
+    }
+    without_formats(&mut schema);
+    schema
 }
 
 /// Takes out the formats of integers, such as `uint`, which clients do not know.
@@ -234,7 +257,7 @@ impl Call {
         reports: &dyn Reports,
         viewer: Viewer,
         arguments: &Value,
-    ) -> Result<CallToolResult, Trouble> {
+    ) -> Result<ToolResult, Trouble> {
         let id = place::conversation(reports, viewer, self.made(arguments)).await?;
         match self {
             Self::Recall(Recall { query, limit, .. }) => {

@@ -64,7 +64,9 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route("/health", get(health::health))
         .method_not_allowed_fallback(wrong_method);
     let memory = Router::new()
-        .route_service("/mcp", mcp::service(&gateway.control.reports))
+        .route("/mcp", post(mcp::serve))
+        .layer(Extension(Arc::clone(&gateway.control.reports)))
+        .layer(DefaultBodyLimit::max(mcp::LONGEST))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&gateway), admit));
     Router::new()
         .nest("/ebbtide", inside)

@@ -14,6 +14,7 @@ mod forwarding;
 mod harness;
 mod held;
 mod limits;
+mod mcp;
 mod memory;
 mod overflow;
 mod recording;

@@ -27,7 +27,7 @@ async fn say(url: &str, texts: &[&str]) -> String {
         .to_owned()
 }
 
-async fn call(line: &str, url: &str, headers: &[(&str, &str)], body: &Value) -> Came {
+pub async fn call(line: &str, url: &str, headers: &[(&str, &str)], body: &Value) -> Came {
     let (method, path) = line.split_once(' ').expect("a method and a path");
     let mut request = Request::builder()
         .method(method)
