@@ -144,6 +144,5 @@ async fn call(
         Ok(call) => call.carry_out(reports, viewer, &arguments).await,
         Err(trouble) => Err(trouble),
     };
-    let result = done.unwrap_or_else(|trouble| trouble.result());
-    serde_json::to_value(result).map_err(|error| Fault::internal(error.to_string()))
+    Ok(done.unwrap_or_else(|trouble| trouble.result()))
 }

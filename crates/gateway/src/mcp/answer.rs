@@ -5,30 +5,13 @@ use std::fmt::Write as _;
 
 use context::coded::{Coded, ErrorCode};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dashboard::one_line;
 use crate::error;
 use crate::report::{
     Accepted, Expanded, Line, Lost, PinReport, QUOTED, Recalled, ReportError, Status, Unpinned,
 };
-
-/// The result of a tool.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ToolResult {
-    content: Vec<Text>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    structured_content: Option<Value>,
-    is_error: bool,
-}
-
-/// A block of text.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename = "text")]
-struct Text {
-    text: String,
-}
 
 /// Why a call was not carried out.
 #[derive(Debug)]
@@ -71,16 +54,12 @@ impl Trouble {
         }
     }
 
-    pub(super) fn result(&self) -> ToolResult {
+    pub(super) fn result(&self) -> Value {
         let mut text = format!("{}: {}", self.code, self.message);
         if let Some(remedy) = &self.remedy {
             let _ = write!(text, "\n{remedy}");
         }
-        ToolResult {
-            content: vec![Text { text }],
-            structured_content: None,
-            is_error: true,
-        }
+        json!({"content": [block(&text)], "isError": true})
     }
 }
 
@@ -90,16 +69,19 @@ impl From<ReportError> for Trouble {
     }
 }
 
-/// A result with its texts.
-fn result(value: &impl Serialize, texts: Vec<String>) -> ToolResult {
-    ToolResult {
-        content: texts.into_iter().map(|text| Text { text }).collect(),
-        structured_content: serde_json::to_value(value).ok(),
-        is_error: false,
-    }
+/// A block of text.
+fn block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
-pub(super) fn recalled(found: &Recalled) -> ToolResult {
+/// A result with its texts.
+fn result(value: &impl Serialize, texts: &[String]) -> Value {
+    let structured = serde_json::to_value(value).ok();
+    let content: Vec<Value> = texts.iter().map(|text| block(text)).collect();
+    json!({"content": content, "structuredContent": structured, "isError": false})
+}
+
+pub(super) fn recalled(found: &Recalled) -> Value {
     let mut text = match found.hits.len() {
         0 => "Nothing in this conversation says these words. Try others: a name, a path, part of an error."
             .to_owned(),
@@ -115,10 +97,10 @@ pub(super) fn recalled(found: &Recalled) -> ToolResult {
             let _ = write!(text, "\n> {line}");
         }
     }
-    result(found, vec![text])
+    result(found, &[text])
 }
 
-pub(super) fn expanded(found: &Expanded) -> ToolResult {
+pub(super) fn expanded(found: &Expanded) -> Value {
     let mut head = format!(
         "{}, {} of {} bytes.",
         found.title, found.section, found.bytes
@@ -127,10 +109,10 @@ pub(super) fn expanded(found: &Expanded) -> ToolResult {
         let _ = write!(head, " The next range is {next}.");
     }
     let head = format!("{head} {QUOTED} The next block is the original.");
-    result(found, vec![head, found.text.clone()])
+    result(found, &[head, found.text.clone()])
 }
 
-pub(super) fn lost(found: &Lost) -> ToolResult {
+pub(super) fn lost(found: &Lost) -> Value {
     let mut text = match found.turns {
         0 => "No summary is in view: nothing was left out.".to_owned(),
         _ => format!(
@@ -155,29 +137,29 @@ pub(super) fn lost(found: &Lost) -> ToolResult {
     if found.left_out > 0 {
         let _ = write!(text, "\n{} more entries are not listed.", found.left_out);
     }
-    result(found, vec![text])
+    result(found, &[text])
 }
 
-pub(super) fn pinned(pin: &PinReport) -> ToolResult {
+pub(super) fn pinned(pin: &PinReport) -> Value {
     let (id, origin, tokens) = (&pin.id, pin.origin, pin.tokens);
     let text = format!("Pinned as {id} by {origin}: {tokens} tokens in every request.");
-    result(pin, vec![text])
+    result(pin, &[text])
 }
 
-pub(super) fn unpinned(done: &Unpinned) -> ToolResult {
+pub(super) fn unpinned(done: &Unpinned) -> Value {
     let text = match done.removed {
         true => "Removed.",
         false => "No pin of yours has this ID. `memory_status` lists the pins.",
     };
-    result(done, vec![text.to_owned()])
+    result(done, &[text.to_owned()])
 }
 
-pub(super) fn accepted(done: &Accepted) -> ToolResult {
+pub(super) fn accepted(done: &Accepted) -> Value {
     let text = "A summary will be made in the background after the next request.";
-    result(done, vec![text.to_owned()])
+    result(done, &[text.to_owned()])
 }
 
-pub(super) fn status(status: &Status) -> ToolResult {
+pub(super) fn status(status: &Status) -> Value {
     let Status { tokens, window, .. } = status;
     let mut text = format!(
         "Context window: {tokens} of {window} tokens ({} %). A summary is prepared from {} tokens and \
@@ -209,5 +191,5 @@ pub(super) fn status(status: &Status) -> ToolResult {
             pin.tokens
         );
     }
-    result(status, vec![text])
+    result(status, &[text])
 }

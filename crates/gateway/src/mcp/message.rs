@@ -10,7 +10,6 @@ const NOT_JSON: i32 = -32_700;
 const BAD_REQUEST: i32 = -32_600;
 const UNKNOWN_METHOD: i32 = -32_601;
 const BAD_PARAMS: i32 = -32_602;
-const INTERNAL: i32 = -32_603;
 
 /// A request or a notification.
 #[derive(Debug)]
@@ -117,10 +116,6 @@ impl Fault {
 
     pub(super) fn method(method: &str) -> Self {
         Self::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))
-    }
-
-    pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self::new(INTERNAL, message)
     }
 
     pub(super) fn with_status(self, status: StatusCode) -> Self {

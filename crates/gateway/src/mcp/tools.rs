@@ -4,11 +4,11 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::answer::{self, ToolResult, Trouble};
+use super::answer::{self, Trouble};
 use super::place::{self, Made};
 use crate::report::{
     Accepted, Expanded, Lost, Order, PinReport, Recalled, Reports, Status, Unpinned, Viewer,
@@ -87,27 +87,6 @@ pub(super) struct Bare {
     conversation: Option<String>,
 }
 
-/// A tool as it is listed.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Tool {
-    name: &'static str,
-    description: &'static str,
-    input_schema: Value,
-    output_schema: Value,
-    annotations: Hints,
-}
-
-/// What a client may assume of a tool, before it asks its user.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Hints {
-    read_only_hint: bool,
-    destructive_hint: bool,
-    idempotent_hint: bool,
-    open_world_hint: bool,
-}
-
 /// The effect of a tool on the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
@@ -120,7 +99,7 @@ enum Effect {
 }
 
 /// Describes all tools.
-pub(super) fn all() -> Vec<Tool> {
+pub(super) fn all() -> Vec<Value> {
     vec![
         tool::<Recall, Recalled>(
             "recall",
@@ -169,19 +148,19 @@ fn tool<A: JsonSchema, O: JsonSchema>(
     name: &'static str,
     description: &'static str,
     effect: Effect,
-) -> Tool {
-    Tool {
-        name,
-        description,
-        input_schema: schema::<A>(),
-        output_schema: schema::<O>(),
-        annotations: Hints {
-            read_only_hint: effect == Effect::Reads,
-            destructive_hint: effect == Effect::Removes,
-            idempotent_hint: true,
-            open_world_hint: false,
+) -> Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": schema::<A>(),
+        "outputSchema": schema::<O>(),
+        "annotations": {
+            "readOnlyHint": effect == Effect::Reads,
+            "destructiveHint": effect == Effect::Removes,
+            "idempotentHint": true,
+            "openWorldHint": false,
         },
-    }
+    })
 }
 
 /// The JSON Schema of a type, without its name and description: the tool has its own.
@@ -257,7 +236,7 @@ impl Call {
         reports: &dyn Reports,
         viewer: Viewer,
         arguments: &Value,
-    ) -> Result<ToolResult, Trouble> {
+    ) -> Result<Value, Trouble> {
         let id = place::conversation(reports, viewer, self.made(arguments)).await?;
         match self {
             Self::Recall(Recall { query, limit, .. }) => {
