@@ -28,6 +28,7 @@
 //! | [`Engine::archived`] | its handle | its original |
 //! | [`Engine::digest`] | a body and the part to keep | a summary of the other part |
 //! | [`Engine::explain`] | a conversation | figures, pins, summaries, and the journal of what happened |
+//! | [`Engine::window`] | a conversation | its turns with their classes, as a window to move through |
 //! | [`Engine::conversations`] | a client | its conversations |
 //! | [`Engine::purge`] | one conversation, or all before a time | what was removed |
 //! | [`Engine::rest`] | the time | room in memory |
@@ -126,11 +127,15 @@ mod results;
 mod retrieve;
 mod ticket;
 mod told;
+mod window;
 mod work;
 
 pub use context::coded::Coded;
+pub use context::linearity::ResourceClass;
 pub use context::pin::{Pin, PinId};
-pub use context::{Role, Text, Tokens};
+pub use context::store::Store;
+pub use context::window::ContextWindow;
+pub use context::{Role, Text, Tokens, Turn};
 pub use conversation::Mode;
 pub use conversation::words::Did;
 pub use history::{self, ConversationId, MarkId, Purged, Route, Totals};

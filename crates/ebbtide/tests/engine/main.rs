@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use ebbtide::history::Limits;
 use ebbtide::{
-    Coded, Did, EngineError, Keep, Mode, Next, Selection, SignedDuration, Summaries, Tokens,
+    Coded, Did, EngineError, Keep, Mode, Next, ResourceClass, Selection, SignedDuration, Summaries,
+    Tokens, Turn,
 };
 use talk::{Talk, builder, provider, words};
 
@@ -231,6 +232,33 @@ fn a_restart_changes_no_byte() {
     }
     let lines = kept.engine.conversations(&kept.client).unwrap();
     assert!(lines[0].compactions > 1, "{lines:?}");
+}
+
+#[test]
+fn the_window_holds_every_turn_behind_a_swap_and_moves_along_them() {
+    let mut talk = Talk::new(builder());
+    let came = talk.until(Did::Swapped);
+    let of = came.of.unwrap();
+    let window = talk.engine.window(&talk.client, of).unwrap();
+    // The newest answer is stored with the request that follows it.
+    assert_eq!(window.len(), talk.messages.len() - 1);
+    assert_eq!(window.limit(), Tokens::new(talk::WINDOW));
+    for (at, message) in talk.messages.iter().enumerate().take(window.len()) {
+        let here = window.seek(at + 1);
+        let said = here.extract().map(Turn::readable);
+        let content = &message["content"];
+        let expected = content.as_str().or(content[0]["text"].as_str());
+        assert_eq!(said.as_deref(), expected);
+    }
+    // The same place, reached in two ways.
+    let back = window.seeks(|at| at - 1);
+    let places = window.duplicate();
+    assert_eq!(places.peek(back.position()).extract(), back.extract());
+    let first = window.peek(1).unwrap().id();
+    assert_eq!(window.class_of(first), Some(ResourceClass::Required));
+    let stranger = talk.engine.client("key-two");
+    let refused = talk.engine.window(&stranger, of).map(|window| window.len());
+    assert!(matches!(refused, Err(EngineError::NoConversation(_))));
 }
 
 #[test]
