@@ -307,7 +307,8 @@ pub fn answers_of(store: &dyn Store, of: ConversationId) -> Result<Vec<Answer>, 
 }
 
 impl Answer {
-    /// Stores it behind those of the same conversation.
+    /// Stores it behind those of the same conversation. After sixteen answers, a further one is remembered until the
+    /// next restart only: a client that compacts goes on in another conversation, so more than one are rare.
     ///
     /// # Errors
     /// Where the store fails.

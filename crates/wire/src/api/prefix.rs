@@ -24,7 +24,8 @@ pub(super) trait Prefix: Send {
     fn body(&self, body: &mut Value);
 }
 
-/// An answer with a sealed summary in front. An event or a body that cannot be read stays as it is.
+/// An answer with a sealed summary in front. An event or a body that is no JSON stays as it is; an event that is longer
+/// than the decoder's limit is left out.
 pub struct Prefixed {
     prefix: Box<dyn Prefix>,
     form: Form,
