@@ -59,7 +59,7 @@ impl Engine {
         Ok(conversation::window::of(limit, path, &pins))
     }
 
-    /// The window of a conversation, in tokens; that of its model's where it is not in memory.
+    /// The context window, in tokens: the conversation's own while it is in memory, otherwise its model's.
     fn limit(&self, client: &Client, of: ConversationId, model: &context::Text) -> Tokens {
         match self.live(client, of) {
             Some(shared) => shared.lock().limits().window,

@@ -29,7 +29,8 @@ mod tools;
 
 /// The largest request, in bytes.
 pub(crate) const LONGEST: usize = 1 << 20;
-/// The milliseconds for which a client may keep the list of tools: it changes with the gateway's version only.
+/// The milliseconds for which a client may keep the list of tools and what the server can do: both change with the
+/// gateway's version only.
 const FRESH: u64 = 3_600_000;
 
 /// The server's instructions to the model.
@@ -50,17 +51,25 @@ pub(crate) async fn serve(
     let body = match body {
         Ok(body) => body,
         Err(rejected) => {
-            let message = format!("{rejected}; a message has at most {LONGEST} bytes");
-            return Fault::request(message)
-                .with_status(rejected.status())
-                .response(None);
+            let status = rejected.status();
+            let message = match status {
+                StatusCode::PAYLOAD_TOO_LARGE => {
+                    format!("the message is longer than {LONGEST} bytes")
+                }
+                _ => rejected.to_string(),
+            };
+            return Fault::request(message).with_status(status).response(None);
         }
     };
-    let message = match message::transport(&headers).and_then(|()| Message::parse(&body)) {
-        Ok(message) => message,
+    let parsed = message::transport(&headers).and_then(|()| message::parse(&body));
+    let (id, fields) = match parsed {
+        Ok(parsed) => parsed,
         Err(fault) => return fault.response(None),
     };
-    let id = message.id.clone();
+    let message = match Message::new(id.clone(), fields) {
+        Ok(message) => message,
+        Err(fault) => return fault.response(id.as_ref()),
+    };
     let answered = match revision::of(&message, &headers) {
         Ok(revision) if id.is_some() => answer(&*reports, viewer, message, revision).await,
         Ok(_) => return StatusCode::ACCEPTED.into_response(),

@@ -10,6 +10,8 @@ const NOT_JSON: i32 = -32_700;
 const BAD_REQUEST: i32 = -32_600;
 const UNKNOWN_METHOD: i32 = -32_601;
 const BAD_PARAMS: i32 = -32_602;
+/// MCP's code for a header that contradicts the body or is missing.
+const HEADER_MISMATCH: i32 = -32_020;
 
 /// A request or a notification.
 #[derive(Debug)]
@@ -20,30 +22,33 @@ pub(super) struct Message {
     pub(super) params: Map<String, Value>,
 }
 
+/// The ID and the other fields of a message. The ID comes first: its sender waits for an answer with it, also where
+/// something else is wrong.
+pub(super) fn parse(body: &[u8]) -> Result<(Option<Value>, Map<String, Value>), Fault> {
+    let value = serde_json::from_slice(body).map_err(|error| {
+        let message = format!("the body is not valid JSON: {error}");
+        Fault::new(NOT_JSON, message).with_status(StatusCode::BAD_REQUEST)
+    })?;
+    let Value::Object(mut fields) = value else {
+        let message = "the body must be a single JSON-RPC message; batches are not supported";
+        return Err(Fault::request(message));
+    };
+    let id = fields.remove("id");
+    let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+    match id.as_ref().is_none_or(is_id) {
+        true => Ok((id, fields)),
+        false => Err(Fault::request("`id` must be a string or an integer")),
+    }
+}
+
 impl Message {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Fault> {
-        let value = serde_json::from_slice(body).map_err(|error| {
-            let message = format!("the body is not valid JSON: {error}");
-            Fault::new(NOT_JSON, message).with_status(StatusCode::BAD_REQUEST)
-        })?;
-        let Value::Object(mut fields) = value else {
-            return Err(Fault::request(
-                "the body must be one JSON-RPC message, and no batch",
-            ));
-        };
+    pub(super) fn new(id: Option<Value>, mut fields: Map<String, Value>) -> Result<Self, Fault> {
         if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Err(Fault::request("`jsonrpc` must be \"2.0\""));
         }
-        let id = fields.remove("id");
-        if !id
-            .as_ref()
-            .is_none_or(|id| id.is_string() || id.is_i64() || id.is_u64())
-        {
-            return Err(Fault::request("`id` must be a string or an integer"));
-        }
         let Some(Value::String(method)) = fields.remove("method") else {
             return Err(Fault::request(
-                "`method` is missing; this server sends no requests that could be answered",
+                "`method` must be a string; responses are not accepted, because this server sends no requests",
             ));
         };
         let params = match fields.remove("params") {
@@ -57,32 +62,54 @@ impl Message {
 
 /// Checks the media types of a request. A page of another site cannot send this type without being asked first.
 pub(super) fn transport(headers: &HeaderMap) -> Result<(), Fault> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
-    let essence = |kind: &str| {
-        let kind = kind.split(';').next().unwrap_or_default();
-        kind.trim().to_ascii_lowercase()
-    };
-    if text(header::CONTENT_TYPE).map(essence).as_deref() != Some("application/json") {
+    let kind = one(headers, "content-type")?.unwrap_or_default();
+    if essence(kind) != "application/json" {
         return Err(Fault::request("the content type must be application/json")
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
-    let is_json = |kind: &str| {
-        let refused = kind.split(';').skip(1).any(|parameter| {
-            let weight = parameter.trim().strip_prefix("q=");
-            weight.and_then(|weight| weight.parse().ok()) == Some(0.0)
-        });
-        let fits = matches!(
-            essence(kind).as_str(),
-            "application/json" | "application/*" | "*/*"
-        );
-        fits && !refused
-    };
-    match text(header::ACCEPT) {
-        Some(accepted) if !accepted.split(',').any(is_json) => {
-            Err(Fault::request("the answer is application/json")
-                .with_status(StatusCode::NOT_ACCEPTABLE))
-        }
-        _ => Ok(()),
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let accepted = accepted.filter_map(|value| value.to_str().ok());
+    let ranges: Vec<&str> = accepted.flat_map(|value| value.split(',')).collect();
+    // The most specific range decides.
+    let decides = ["application/json", "application/*", "*/*"]
+        .iter()
+        .find_map(|wanted| ranges.iter().find(|range| essence(range) == *wanted));
+    match decides {
+        Some(range) if !is_refused(range) => Ok(()),
+        None if ranges.is_empty() => Ok(()),
+        _ => Err(Fault::request("`Accept` must allow application/json")
+            .with_status(StatusCode::NOT_ACCEPTABLE)),
+    }
+}
+
+/// A media type without its parameters.
+fn essence(kind: &str) -> String {
+    let kind = kind.split(';').next().unwrap_or_default();
+    kind.trim().to_ascii_lowercase()
+}
+
+/// True if the weight of a media range is zero.
+fn is_refused(range: &str) -> bool {
+    range.split(';').skip(1).any(|parameter| {
+        let Some((name, weight)) = parameter.split_once('=') else {
+            return false;
+        };
+        name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0)
+    })
+}
+
+/// The value of a header that may come once.
+pub(super) fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Fault> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value
+            .to_str()
+            .map(Some)
+            .map_err(|_| Fault::header(format!("the header {name} is not plain text"))),
+        (Some(_), Some(_)) => Err(Fault::header(format!(
+            "the header {name} was sent more than once"
+        ))),
     }
 }
 
@@ -105,9 +132,14 @@ impl Fault {
         }
     }
 
-    /// The message is none of JSON-RPC's.
+    /// The message is not valid JSON-RPC.
     pub(super) fn request(message: impl Into<String>) -> Self {
         Self::new(BAD_REQUEST, message).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// A header is missing, or says something else than the body.
+    pub(super) fn header(message: impl Into<String>) -> Self {
+        Self::new(HEADER_MISMATCH, message).with_status(StatusCode::BAD_REQUEST)
     }
 
     pub(super) fn params(message: impl Into<String>) -> Self {
@@ -127,7 +159,8 @@ impl Fault {
         Self { data, ..self }
     }
 
-    /// Tells it to the sender of the message with this ID. MCP knows no `null` here.
+    /// Builds the response for the message with this ID. Without an ID the field is left out, since MCP does not allow
+    /// `null`.
     pub(super) fn response(self, id: Option<&Value>) -> Response {
         let mut error = json!({"code": self.code, "message": self.message});
         let mut body = json!({"jsonrpc": "2.0"});

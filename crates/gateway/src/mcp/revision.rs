@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::message::{Fault, Message};
+use super::message::{Fault, Message, one};
 
 pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const DISCOVER: &str = "server/discover";
@@ -21,7 +21,7 @@ pub(super) const SERVED: [&str; 3] = ["2025-06-18", LATEST_HANDSHAKE, STATELESS]
 const LATEST_HANDSHAKE: &str = "2025-11-25";
 /// The first revision without one.
 const STATELESS: &str = "2026-07-28";
-/// The revision of a request that names none. Its tools are those of the later ones.
+/// The revision assumed for a request that names none. Its tools are the same as in later revisions.
 const UNNAMED: &str = "2025-03-26";
 
 const VERSION_HEADER: &str = "mcp-protocol-version";
@@ -30,8 +30,7 @@ const NAME_HEADER: &str = "mcp-name";
 const VERSION_FIELD: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_FIELD: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// MCP's codes of errors.
-const HEADER_MISMATCH: i32 = -32_020;
+/// MCP's code for a revision that is not served.
 const UNSUPPORTED_VERSION: i32 = -32_022;
 
 /// A kind of revision.
@@ -116,22 +115,9 @@ pub(super) fn of(message: &Message, headers: &HeaderMap) -> Result<Revision, Fau
     match wrong.as_slice() {
         [] => Ok(Revision::Stateless),
         fields => {
-            let message = format!("`_meta` lacks or misstates {}", fields.join(", "));
+            let message = format!("`_meta` must contain {}", fields.join(", "));
             Err(Fault::params(message).with_status(StatusCode::BAD_REQUEST))
         }
-    }
-}
-
-/// The value of a header that may come once.
-fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Fault> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value
-            .to_str()
-            .map(Some)
-            .map_err(|_| mismatch(format!("the header {name} is not plain text"))),
-        (Some(_), Some(_)) => Err(mismatch(format!("the header {name} came twice"))),
     }
 }
 
@@ -139,10 +125,10 @@ fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Fault>
 fn agree(name: &str, header: Option<&str>, body: &str) -> Result<(), Fault> {
     match header {
         Some(header) if header == body => Ok(()),
-        Some(header) => Err(mismatch(format!(
+        Some(header) => Err(Fault::header(format!(
             "the header {name} says `{header}`, and the body says `{body}`"
         ))),
-        None => Err(mismatch(format!("the header {name} is missing"))),
+        None => Err(Fault::header(format!("the header {name} is missing"))),
     }
 }
 
@@ -157,9 +143,5 @@ fn decoded(value: &str) -> Result<String, Fault> {
     let bytes = STANDARD.decode(encoded).ok();
     bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| mismatch(format!("the header {NAME_HEADER} is not valid Base64")))
-}
-
-fn mismatch(message: String) -> Fault {
-    Fault::new(HEADER_MISMATCH, message).with_status(StatusCode::BAD_REQUEST)
+        .ok_or_else(|| Fault::header(format!("the header {NAME_HEADER} is not valid Base64")))
 }

@@ -152,8 +152,9 @@ fn tool<A: JsonSchema, O: JsonSchema>(
     json!({
         "name": name,
         "description": description,
-        "inputSchema": schema::<A>(),
-        "outputSchema": schema::<O>(),
+        "inputSchema": schema::<A>(SchemaSettings::draft2020_12()),
+        // A result always has its optional fields, as `null`.
+        "outputSchema": schema::<O>(SchemaSettings::draft2020_12().for_serialize()),
         "annotations": {
             "readOnlyHint": effect == Effect::Reads,
             "destructiveHint": effect == Effect::Removes,
@@ -164,9 +165,11 @@ fn tool<A: JsonSchema, O: JsonSchema>(
 }
 
 /// The JSON Schema of a type, without its name and description: the tool has its own.
-fn schema<T: JsonSchema>() -> Value {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
+fn schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("title");
         fields.remove("description");

@@ -57,6 +57,14 @@ async fn a_handshake_agrees_on_a_revision() {
     let (status, came) = message(&url, &request("tools/list", &none), &[HANDSHAKE]).await;
     assert_eq!((status, came["result"].get("resultType")), (200, None));
     assert_eq!(came["result"]["tools"][0]["name"], "recall");
+    // Results have their optional fields, as `null`; arguments may leave theirs out.
+    let lost = &came["result"]["tools"][5];
+    let required = |schema: &str| lost[schema]["required"].as_array().map_or(0, Vec::len);
+    assert_eq!(
+        (required("inputSchema"), required("outputSchema")),
+        (0, 7),
+        "{lost}"
+    );
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(message(&url, &note, &[HANDSHAKE]).await, (202, Value::Null));
     let (status, came) = message(&url, &request("ping", &none), &[HANDSHAKE]).await;
@@ -113,7 +121,11 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
         (&named, &[STATELESS, CALL, CALL, ("mcp-name", "lost")]),
     ];
     let of_call = |params| request("tools/call", &params);
-    let others: [(&Value, Headers<'_>, u16, i32); 10] = [
+    let with_id = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": [1]});
+    let others: [(&Value, Headers<'_>, u16, i32); 13] = [
+        (&with_id, &[], 400, -32600),
+        (&json!({"id": "a", "method": "ping"}), &[], 400, -32600),
+        (&request("initialize", &json!({})), &[], 200, -32602),
         (
             &bare,
             &[STATELESS, ("mcp-method", "tools/list")],
@@ -160,6 +172,9 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
         let (came, answer) = message(&url, body, headers).await;
         let found = (came, &answer["error"]["code"]);
         assert_eq!(found, (status, &json!(code)), "{body}: {answer}");
+        // The sender of a request with an ID waits for an answer with it.
+        let id = body.get("id").filter(|id| id.is_string());
+        assert_eq!(answer.get("id").filter(|_| id.is_some()), id, "{answer}");
     }
     gateway.shutdown().await;
 }
@@ -177,6 +192,12 @@ async fn the_media_types_and_the_size_of_a_message_are_checked() {
             "application/json",
             "application/json;q=0, text/event-stream",
             406,
+        ),
+        ("application/json", "application/json;Q=0, */*", 406),
+        (
+            "application/json",
+            "text/event-stream, application/json",
+            200,
         ),
         ("application/json; charset=utf-8", "*/*", 200),
     ] {
