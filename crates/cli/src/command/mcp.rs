@@ -97,11 +97,18 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
     let mut headers = Vec::new();
     headers.extend(at("/method").map(|method| ("mcp-method", method)));
     headers.extend(named.map(|name| ("mcp-name", name)));
-    let revision = revision.or(version.as_deref());
+    // A handshake agrees anew.
+    let agreed = version
+        .as_deref()
+        .filter(|_| at("/method") != Some("initialize"));
+    let revision = revision.or(agreed);
     headers.extend(revision.map(|revision| ("mcp-protocol-version", revision)));
     let body = Bytes::copy_from_slice(line.trim_ascii());
     let id = message.get("id");
+    // JSON-RPC forbids an answer to a notification, even to one that is refused.
+    let is_notification = at("/method").is_some() && id.is_none();
     match remote.mcp(body, &headers).await {
+        Ok(_) if is_notification => None,
         Ok(answered) => {
             let agreed = answered.as_ref().and_then(|answer| {
                 let agreed = answer.pointer("/result/protocolVersion")?.as_str()?;
