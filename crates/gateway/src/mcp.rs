@@ -120,7 +120,7 @@ fn handshake(params: &Map<String, Value>) -> Result<Value, Fault> {
     }))
 }
 
-/// The result of `server/discover`, which takes the place of the handshake in 2026-07-28.
+/// The result of `server/discover`, which replaces the handshake from 2026-07-28 on.
 fn discovery() -> Value {
     json!({
         "supportedVersions": revision::SERVED,

@@ -55,11 +55,9 @@ impl Revision {
 
 /// The revision that a handshake agrees on: the one that the client wants, or else the newest with a handshake.
 pub(super) fn agreed(wanted: &str) -> &'static str {
-    let served = SERVED.into_iter().filter(|served| *served < STATELESS);
-    served
-        .into_iter()
-        .find(|served| *served == wanted)
-        .unwrap_or(LATEST_HANDSHAKE)
+    let is_agreed = |served: &&str| *served == wanted && wanted < STATELESS;
+    let found = SERVED.into_iter().find(is_agreed);
+    found.unwrap_or(LATEST_HANDSHAKE)
 }
 
 /// Determines the revision of a message and checks what that revision asks for.

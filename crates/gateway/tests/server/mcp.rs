@@ -30,7 +30,7 @@ fn request(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params})
 }
 
-/// What a request of 2026-07-28 states.
+/// The `_meta` that each request of 2026-07-28 carries.
 fn meta() -> Value {
     json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}})
