@@ -21,6 +21,8 @@ use crate::report::{Reports, Viewer};
 use message::{Fault, Message};
 use revision::Revision;
 
+pub(crate) use revision::encoded;
+
 mod answer;
 mod message;
 mod place;

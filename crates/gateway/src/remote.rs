@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::config::Secret;
 use crate::error;
+use crate::mcp;
 use crate::server::{Provider, ServeError, Upstream, whole};
 
 /// The longest answer to read, in bytes.
@@ -218,7 +219,11 @@ impl Remote {
             ("content-type", "application/json"),
             ("accept", "application/json, text/event-stream"),
         ];
-        all.extend_from_slice(headers);
+        let encoded: Vec<_> = headers
+            .iter()
+            .map(|&(name, value)| (name, mcp::encoded(value)))
+            .collect();
+        all.extend(encoded.iter().map(|(name, value)| (*name, &**value)));
         let (status, body) = self.send(Method::POST, "/mcp", (&all, message)).await?;
         if body.is_empty() && status.is_success() {
             return Ok(None);

@@ -2,30 +2,12 @@
 //! on Unix only.
 
 use crate::home::Home;
-use crate::listening::Listening;
+use crate::listening::{Listening, Served};
 use crate::{Ran, run};
 
 const BODY: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"hello"}]}"#;
 
-/// A gateway in front of a simulated provider.
-struct Served {
-    _provider: Listening,
-    gateway: Listening,
-}
-
 impl Served {
-    fn start(more: &[&str]) -> Self {
-        let provider = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
-        let url = provider.url();
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--store", "memory"];
-        let upstreams = ["--anthropic-url", &url, "--openai-url", &url];
-        let gateway = Listening::start(&[&serve[..], &upstreams, more].concat());
-        Self {
-            _provider: provider,
-            gateway,
-        }
-    }
-
     fn doctor(&self, home: &Home) -> Ran {
         run(home.program(&["doctor", "--url", &self.gateway.url()]), b"")
     }

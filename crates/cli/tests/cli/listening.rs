@@ -75,3 +75,23 @@ impl Drop for Listening {
         let _ = self.child.wait();
     }
 }
+
+/// A gateway in front of a simulated provider.
+pub struct Served {
+    _provider: Listening,
+    pub gateway: Listening,
+}
+
+impl Served {
+    pub fn start(more: &[&str]) -> Self {
+        let provider = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+        let url = provider.url();
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--store", "memory"];
+        let upstreams = ["--anthropic-url", &url, "--openai-url", &url];
+        let gateway = Listening::start(&[&serve[..], &upstreams, more].concat());
+        Self {
+            _provider: provider,
+            gateway,
+        }
+    }
+}

@@ -23,6 +23,8 @@ mod inspect;
 mod listening;
 mod lsp;
 #[cfg(unix)]
+mod mcp;
+#[cfg(unix)]
 mod originals;
 #[cfg(unix)]
 mod plugin;

@@ -4,6 +4,8 @@
 //! 2026-07-28 on each request states it in `_meta`, and headers repeat its method and what it names, since proxies
 //! route by them: a header that says something else than the body is refused.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
@@ -27,6 +29,10 @@ const UNNAMED: &str = "2025-03-26";
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
+/// The marks around the Base64 of a value that cannot stand in a header plainly.
+const OPENS: &str = "=?base64?";
+const CLOSES: &str = "?=";
+
 const VERSION_FIELD: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_FIELD: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -130,16 +136,47 @@ fn agree(name: &str, header: Option<&str>, body: &str) -> Result<(), Fault> {
     }
 }
 
+/// A text as the value of a header, as [`decoded`] reads it.
+pub(crate) fn encoded(text: &str) -> Cow<'_, str> {
+    let is_plain = text.chars().all(|it| it == ' ' || it.is_ascii_graphic());
+    match is_plain && text.trim() == text && wrapped(text).is_none() {
+        true => text.into(),
+        false => format!("{OPENS}{}{CLOSES}", STANDARD.encode(text)).into(),
+    }
+}
+
+/// The Base64 between the marks of an encoded value.
+fn wrapped(value: &str) -> Option<&str> {
+    value.strip_prefix(OPENS)?.strip_suffix(CLOSES)
+}
+
 /// The text of a header. What cannot stand there plainly comes as `=?base64?…?=`.
 fn decoded(value: &str) -> Result<String, Fault> {
-    let encoded = value
-        .strip_prefix("=?base64?")
-        .and_then(|rest| rest.strip_suffix("?="));
-    let Some(encoded) = encoded else {
+    let Some(encoded) = wrapped(value) else {
         return Ok(value.to_owned());
     };
     let bytes = STANDARD.decode(encoded).ok();
     bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .ok_or_else(|| Fault::header(format!("the header {NAME_HEADER} is not valid Base64")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decoded, encoded};
+
+    #[test]
+    fn every_text_passes_through_a_header() {
+        for plain in ["expand", "file:///a b", "=?base64?", ""] {
+            assert_eq!(encoded(plain), plain);
+        }
+        for text in ["gedächtnis", " expand", "a\nb", "=?base64?eA==?="] {
+            let value = encoded(text);
+            assert!(
+                value.is_ascii() && value.starts_with("=?base64?"),
+                "{value}"
+            );
+            assert_eq!(decoded(&value).ok().as_deref(), Some(text));
+        }
+    }
 }
