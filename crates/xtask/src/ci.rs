@@ -53,7 +53,7 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     // Nothing is built twice here. In one unit, the code is faster and takes less time to compile.
     command.env("CARGO_INCREMENTAL", "0");
     command.env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
-    // A panic says where it happened without them.
+    // Line tables serve backtraces only; a panic names its place without them.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
     // The form in which `cargo clippy -- -D warnings` passes its arguments on.

@@ -31,7 +31,7 @@ fn each_request_is_answered_once_and_no_notification_is() {
         &[
             handshake(1, "2025-06-18"),
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-            // Its version is not served: it is refused without a word.
+            // Its version is not served. The gateway refuses it, and that may not be passed on.
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {
                 "_meta": {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}}}),
             json!({"jsonrpc": "2.0", "id": "b", "method": "tools/list"}),
