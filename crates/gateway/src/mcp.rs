@@ -21,7 +21,7 @@ use crate::report::{Reports, Viewer};
 use message::{Fault, Message};
 use revision::Revision;
 
-pub(crate) use revision::encoded;
+pub(crate) use revision::{NAME_HEADER, encoded};
 
 mod answer;
 mod message;

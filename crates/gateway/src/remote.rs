@@ -206,7 +206,8 @@ impl Remote {
         self.call(Method::POST, &path, None).await.map(drop)
     }
 
-    /// Sends a message to the memory tools with these headers; `None` where none is due in answer.
+    /// Sends a message to the memory tools with these headers, and with the name of what it calls, in any script.
+    /// Returns `None` if no answer is due.
     ///
     /// # Errors
     /// [`RemoteError::NoAnswer`] and [`RemoteError::Refused`].
@@ -214,16 +215,15 @@ impl Remote {
         &self,
         message: Bytes,
         headers: &[(&'static str, &str)],
+        named: Option<&str>,
     ) -> Result<Option<Value>, RemoteError> {
         let mut all = vec![
             ("content-type", "application/json"),
             ("accept", "application/json, text/event-stream"),
         ];
-        let encoded: Vec<_> = headers
-            .iter()
-            .map(|&(name, value)| (name, mcp::encoded(value)))
-            .collect();
-        all.extend(encoded.iter().map(|(name, value)| (*name, &**value)));
+        all.extend_from_slice(headers);
+        let named = named.map(mcp::encoded);
+        all.extend(named.as_deref().map(|name| (mcp::NAME_HEADER, name)));
         let (status, body) = self.send(Method::POST, "/mcp", (&all, message)).await?;
         if body.is_empty() && status.is_success() {
             return Ok(None);

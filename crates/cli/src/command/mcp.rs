@@ -92,11 +92,11 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
         ));
     };
     let at = |place: &str| message.pointer(place).and_then(Value::as_str);
-    let named = at("/params/name").or_else(|| at("/params/uri"));
     let revision = at("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+    // Up to 2025-11-25, no revision wants a name in front, and a header has room for less than a body.
+    let named = revision.and_then(|_| at("/params/name").or_else(|| at("/params/uri")));
     let mut headers = Vec::new();
     headers.extend(at("/method").map(|method| ("mcp-method", method)));
-    headers.extend(named.map(|name| ("mcp-name", name)));
     // A handshake agrees anew.
     let agreed = version
         .as_deref()
@@ -107,7 +107,7 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
     let id = message.get("id");
     // JSON-RPC forbids an answer to a notification, even to one that is refused.
     let is_notification = at("/method").is_some() && id.is_none();
-    match remote.mcp(body, &headers).await {
+    match remote.mcp(body, &headers, named).await {
         Ok(_) if is_notification => None,
         Ok(answered) => {
             let agreed = answered.as_ref().and_then(|answer| {

@@ -60,7 +60,21 @@ fn a_name_in_any_script_reaches_the_gateway() {
         let params = json!({"_meta": meta, "name": name, "arguments": {}});
         json!({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": params})
     };
-    let came = answers(&served, &[call("memory_status"), call("ged\u{e4}chtnis")]);
+    let names = ["memory_status", "ged\u{e4}chtnis", " expand", "a\nb"];
+    let came = answers(&served, &names.map(call));
+    assert_eq!(came.len(), names.len(), "{came:?}");
     assert!(came[0]["result"].is_object(), "{}", came[0]);
-    assert_eq!(came[1]["error"]["code"], -32_602, "{}", came[1]);
+    for (answer, name) in came.iter().zip(names).skip(1) {
+        assert_eq!(answer["id"], name);
+        assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+    }
+}
+
+#[test]
+fn a_name_of_any_length_is_answered_after_a_handshake() {
+    let served = Served::start(&[]);
+    let long = "\u{e9}".repeat(200_000);
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": long}});
+    let came = answers(&served, &[handshake(1, "2025-11-25"), call]);
+    assert_eq!(came[1]["error"]["code"], -32_602);
 }

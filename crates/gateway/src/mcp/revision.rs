@@ -28,7 +28,7 @@ const UNNAMED: &str = "2025-03-26";
 
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";
-const NAME_HEADER: &str = "mcp-name";
+pub(crate) const NAME_HEADER: &str = "mcp-name";
 /// The marks around the Base64 of a value that cannot stand in a header plainly.
 const OPENS: &str = "=?base64?";
 const CLOSES: &str = "?=";
@@ -169,8 +169,9 @@ mod tests {
     fn every_text_passes_through_a_header() {
         for plain in ["expand", "file:///a b", "=?base64?", ""] {
             assert_eq!(encoded(plain), plain);
+            assert_eq!(decoded(plain).ok().as_deref(), Some(plain));
         }
-        for text in ["gedächtnis", " expand", "a\nb", "=?base64?eA==?="] {
+        for text in ["gedächtnis", " expand", "a ", "a\nb", "=?base64?eA==?="] {
             let value = encoded(text);
             assert!(
                 value.is_ascii() && value.starts_with("=?base64?"),

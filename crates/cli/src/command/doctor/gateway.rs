@@ -102,7 +102,11 @@ async fn mcp(address: &Address, token: Option<&str>) -> Finding {
         Ok(remote) => remote,
         Err(error) => return reported(&error, "MCP"),
     };
-    let asked = timeout(PATIENCE, remote.mcp(Bytes::from(request.to_string()), &[])).await;
+    let asked = timeout(
+        PATIENCE,
+        remote.mcp(Bytes::from(request.to_string()), &[], None),
+    )
+    .await;
     let url = address.mcp();
     match asked {
         // An answer of any kind shows that a server is there, even if it refuses the version.
