@@ -10,7 +10,7 @@ use serde_json::Value;
 use sim::Latency;
 
 use crate::locate::corpus;
-use crate::session::read;
+use crate::session::{Recorded, read};
 use crate::stage::{BINDING, LONG, OLDER, OTHER, kept_by};
 use crate::talk::{Choice, Seen};
 
@@ -95,21 +95,38 @@ fn above(all: &[Measured], time: fn(&Measured) -> Duration) -> Vec<Duration> {
 
 /// No swap takes more than the budget above the usual requests beside it. What else the machine does is
 /// noise that only adds, so the best of the swaps tells, beside the spread that usual requests have.
-fn within_budget(name: &str, all: &[Measured], time: fn(&Measured) -> Duration) {
+fn is_within_budget(name: &str, all: &[Measured], time: fn(&Measured) -> Duration) -> bool {
     let usual = || all.iter().filter(|it| it.is_usual()).map(time).collect();
     let [p50, p90] = [50, 90].map(|share| quantile(usual(), share));
     let above = above(all, time);
     println!("{name}: usual {p50:.2?}, p90 {p90:.2?}; swaps above those beside them: {above:.2?}");
     let best = above.iter().min().expect("a swap");
-    assert!(*best <= BUDGET + (p90 - p50), "{name}: {above:?}");
+    *best <= BUDGET + (p90 - p50)
 }
 
 /// Beyond what noise adds, nobody waits for a model: a summary takes longer than this.
 const FAR: Duration = Duration::from_millis(100);
 
+/// The most runs of one session: noise over a whole run is noise as well.
+const RUNS: usize = 3;
+
 async fn check(file: &str, choice: Choice) {
     let Some(corpus) = corpus() else { return };
-    let recorded = read(&corpus, file);
+    let mut held = false;
+    for _ in 0..RUNS {
+        let all = run(&read(&corpus, file), choice).await;
+        let own = is_within_budget("own time", &all, |it| it.own);
+        let beyond = is_within_budget("beyond the provider's time", &all, |it| it.beyond);
+        held = own && beyond;
+        if held {
+            break;
+        }
+    }
+    assert!(held, "the swaps of {RUNS} runs were over the budget");
+}
+
+/// Runs a session, in which nobody may wait for a model.
+async fn run(recorded: &Recorded, choice: Choice) -> Vec<Measured> {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Sqlite::open(&folder.path().join("history.sqlite"), Limits::NONE);
     let log = Kept::default();
@@ -121,7 +138,7 @@ async fn check(file: &str, choice: Choice) {
         .finish();
     let logging = tracing::subscriber::set_default(subscriber);
     let engine = Arc::new(store.expect("a store"));
-    let outcome = kept_by(engine, &recorded, choice, Some(LATENCY)).await;
+    let outcome = kept_by(engine, recorded, choice, Some(LATENCY)).await;
     drop(logging);
     let own = log.own();
     assert_eq!(own.len(), outcome.seen.len(), "each request is logged once");
@@ -133,8 +150,7 @@ async fn check(file: &str, choice: Choice) {
     for boundary in all.iter().filter(|it| !it.is_usual()) {
         assert!(boundary.own <= most + FAR, "{boundary:?}");
     }
-    within_budget("own time", &all, |it| it.own);
-    within_budget("beyond the provider's time", &all, |it| it.beyond);
+    all
 }
 
 fn measured((seen, own): (Seen, Duration)) -> Measured {
