@@ -15,10 +15,10 @@ use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
 use crate::sentence::sentences;
-use crate::spoken;
-use crate::summary::{Field, Summary, one_line};
+use crate::summary::{Field, Summary, is_summary, one_line};
 use crate::turn::{Role, Turn};
 use crate::units::Tokens;
+use crate::user_words::Said;
 
 /// The mark at the cut end of a quotation.
 const CUT: char = '…';
@@ -52,11 +52,12 @@ pub(super) struct Known<'a> {
     pub steps: &'a [Step<'a>],
 }
 
-/// Fills the fields of `summary` with at most `budget` tokens together, and the last steps with at most `last`. Returns the
-/// index of the first turn that the last steps tell.
+/// Fills the fields of `summary` from the turns and from what the user typed in them: the last steps with at most
+/// `last` tokens, the others with at most `budget` tokens together. Returns the index of the first turn that the last
+/// steps tell.
 pub(super) fn fill(
     summary: &mut Summary,
-    known: &Known<'_>,
+    (known, typed): (&Known<'_>, &[Said]),
     (budget, last): (Tokens, Tokens),
     counter: &dyn TokenCounter,
 ) -> usize {
@@ -65,7 +66,7 @@ pub(super) fn fill(
     let done = Artefacts::of(known.steps);
     // The most needed first, each within its share, so that none crowds out the others.
     let told = standing(&mut page, known, last);
-    goal(&mut page, known, share(0.08));
+    goal(&mut page, (known, typed), share(0.08));
     tasks_of(&mut page, known, share(0.2));
     files(&mut page, &done, share(0.22));
     commands(&mut page, &done, share(0.14));
@@ -194,31 +195,36 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The texts that the user typed, one a turn, with the number of the turn. Turns of two words and fewer ("go on")
-/// and notices that a client writes in brackets are no requests.
-fn requests(turns: &[Turn]) -> Vec<(usize, String)> {
-    let turns = turns.iter().enumerate();
-    turns
-        .filter(|(_, turn)| turn.role() == Role::User)
-        .map(|(index, turn)| (index, spoken::lines(turn).collect::<Vec<_>>().join("\n")))
-        .filter(|(_, text)| words(text) >= 3 && !text.starts_with('['))
-        .collect()
-}
+/// The words with which the first request stands under the goal.
+const FIRST: &str = "first request";
 
-/// The goal: what was asked first, and what is asked now.
-fn goal(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
-    let old = requests(known.old);
-    let is_goal = |request: &&(usize, String)| words(&request.1) >= 4;
-    let first = old.iter().find(is_goal);
-    if let Some((turn, text)) = first {
-        let by = format!("first request (turn {}): ", turn + 1);
+/// The goal: what was asked first, and what is asked now. Messages of three words and fewer ("go on") and notices that
+/// a client writes in brackets are no requests.
+fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Tokens) {
+    let is_goal = |said: &&Said| words(&said.text) >= 4 && !said.text.starts_with('[');
+    let first = typed.iter().find(is_goal);
+    // The first message of all may have found no room among the user's words since.
+    if let Some(entry) = first_before(known.old) {
+        let mut room = page.left;
+        page.add(Field::Goal, &entry, &mut room);
+    } else if let Some(Said { turn, text }) = first {
+        let by = format!("{FIRST} (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
-    let newest = old.iter().rev().find(is_goal);
-    if let Some((turn, text)) = newest.filter(|newest| first != Some(newest)) {
+    let newest = typed.iter().rev().find(is_goal);
+    if let Some(Said { turn, text }) = newest.filter(|newest| first != Some(newest)) {
         let by = format!("newest request (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
+}
+
+/// The first request as an earlier summary among the turns tells it.
+fn first_before(old: &[Turn]) -> Option<String> {
+    let ours = old.iter().filter(|turn| turn.role() != Role::Assistant);
+    let text = ours.flat_map(Turn::texts).find(|text| is_summary(text))?;
+    let summary = Summary::parse(text).summary;
+    let mut goal = summary.entries(Field::Goal).iter();
+    goal.find(|entry| entry.starts_with(FIRST)).cloned()
 }
 
 /// Where the work stands: the last steps. Returns the index of the first turn that they tell.

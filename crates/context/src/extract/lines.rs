@@ -57,12 +57,7 @@ pub(super) fn options(
         }
         let own = place.at..place.at + entry.text.len();
         for range in around(&piece.text, &own) {
-            // "Read file_path: src/a.rs" tells nothing that other lines do not tell.
-            let line = piece.text.get(range.clone()).unwrap_or_default();
-            let points = piece.origin == Origin::Call && steps::points(line);
-            // Text in brackets is the client's.
-            let wraps = piece.origin == Origin::User && line.starts_with(['<', '[']);
-            if points || wraps {
+            if is_idle(piece, &range) {
                 continue;
             }
             let span = span(piece, (place.piece, range), census);
@@ -79,6 +74,49 @@ pub(super) fn options(
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     found.truncate(OPTIONS);
     found.into_iter().map(|(_, span)| span).collect()
+}
+
+/// Returns true if a quotation tells nothing, or what other parts of a summary tell anyway.
+pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
+    let said = piece.text.get(range.clone()).unwrap_or_default();
+    match piece.origin {
+        Origin::Call => {
+            let line = line_at(&piece.text, range.start);
+            let is_excerpt = range.len() < line.len();
+            let whole = piece.text.get(line).unwrap_or_default();
+            // "Read file_path: src/a.rs" only points.
+            piece.only_looks()
+                || said.lines().all(steps::points)
+                || is_excerpt && steps::is_raw(whole)
+        }
+        // Text in brackets is the client's, or what a tool says about its own output.
+        Origin::User => said.starts_with(['<', '[']),
+        Origin::Result => {
+            is_note(said) || said.lines().any(|line| is_beside_match(line, &piece.text))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if a text stands in one pair of brackets.
+fn is_note(said: &str) -> bool {
+    let inside = said.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    inside.is_some_and(|it| !it.contains(['[', ']']))
+}
+
+/// Returns true if a line of `found` is one that a search prints beside a match, `src/lib.rs-12-fn main`: a match in
+/// that file stands there too, behind a colon.
+fn is_beside_match(line: &str, found: &str) -> bool {
+    let head = line.split([':', ' ', '\t']).next().unwrap_or_default();
+    head.match_indices('-').any(|(at, _)| {
+        let (path, rest) = head.split_at_checked(at).unwrap_or_default();
+        let number = rest.trim_start_matches('-');
+        let behind = number.trim_start_matches(|it: char| it.is_ascii_digit());
+        behind.len() < number.len()
+            && behind.starts_with('-')
+            && !path.is_empty()
+            && found.contains(&format!("{path}:"))
+    })
 }
 
 /// The ranges to quote for what stands at `own`: its line or sentence, or an excerpt of it; and where that says too

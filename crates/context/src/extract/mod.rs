@@ -44,7 +44,7 @@ use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::text::Text;
 use crate::turn::{Turn, TurnDraft};
 use crate::units::Tokens;
-use crate::user_words::UserWords;
+use crate::user_words::{Said, UserWords};
 use census::Census;
 use fields::Known;
 use select::{Choice, Market};
@@ -97,9 +97,9 @@ impl Room {
 pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenCounter) -> Summary {
     let template = blank(old).tokens(counter) + Tokens::new(2);
     let room = budget.scaled(WORDS).min(budget.saturating_sub(template));
-    let words = words(old, (room, Tokens::new(u64::MAX)), counter);
-    let left = budget.saturating_sub(words.tokens(counter));
-    let mut summary = filled(old, tail, (words, left), counter);
+    let spoken = Spoken::of(old, (room, Tokens::new(u64::MAX)), counter);
+    let left = budget.saturating_sub(spoken.words.tokens(counter));
+    let mut summary = filled(old, tail, (spoken, left), counter);
     trim(&mut summary, budget, counter);
     summary
 }
@@ -116,8 +116,8 @@ pub fn front(old: &[Turn], summary: &Summary) -> Vec<TurnDraft> {
 /// Like [`extract`], with room of their own for the user's words.
 #[must_use]
 pub fn extract_in(old: &[Turn], tail: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
-    let words = words(old, (room.words, room.standing), counter);
-    filled(old, tail, (words, room.summary), counter)
+    let spoken = Spoken::of(old, (room.words, room.standing), counter);
+    filled(old, tail, (spoken, room.summary), counter)
 }
 
 /// The user's words and the state of the work in `old` (tasks, files, commands, commits, errors), within `room`:
@@ -131,18 +131,27 @@ pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
         steps: &steps::steps(old),
     };
     fields::fill_done(&mut summary, &known, room.summary, counter);
-    summary.words = words(old, (room.words, room.standing), counter);
+    summary.words = Spoken::of(old, (room.words, room.standing), counter).words;
     summary
 }
 
-/// The user's words in `old` within `room`, without what stands in the room beside it.
-fn words(
-    old: &[Turn],
-    (room, standing): (Tokens, Tokens),
-    counter: &dyn TokenCounter,
-) -> UserWords {
-    let apart = Standing::of(old, standing).apart();
-    UserWords::of(old, &apart, room, counter)
+/// What the user said.
+struct Spoken {
+    /// As much as there is room for.
+    words: UserWords,
+    /// All that was typed.
+    typed: Vec<Said>,
+}
+
+impl Spoken {
+    /// The user's words in `old` within `room`, without what stands in the room beside it.
+    fn of(old: &[Turn], (room, standing): (Tokens, Tokens), counter: &dyn TokenCounter) -> Self {
+        let apart = Standing::of(old, standing).apart();
+        Self {
+            words: UserWords::of(old, &apart, room, counter),
+            typed: UserWords::typed(old, &apart),
+        }
+    }
 }
 
 /// The heading of standing matter that is told again.
@@ -191,9 +200,10 @@ fn blank(old: &[Turn]) -> Summary {
 fn filled(
     old: &[Turn],
     tail: &[Turn],
-    (words, budget): (UserWords, Tokens),
+    (spoken, budget): (Spoken, Tokens),
     counter: &dyn TokenCounter,
 ) -> Summary {
+    let Spoken { words, typed } = spoken;
     let pieces = source::pieces(old);
     let mut summary = blank(old);
     let room = budget.saturating_sub(summary.tokens(counter));
@@ -203,7 +213,12 @@ fn filled(
         steps: &steps::steps(old),
     };
     let state = room.scaled(STATE).min(Tokens::new(STATE_MOST));
-    let told = fields::fill(&mut summary, &known, (state, recent::room(room)), counter);
+    let told = fields::fill(
+        &mut summary,
+        (&known, &typed),
+        (state, recent::room(room)),
+        counter,
+    );
     let shown = Shown::of(tail, &format!("{}\n{}", words.render(), summary.render()));
     let draft = Draft {
         base: &summary,

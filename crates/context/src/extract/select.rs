@@ -8,9 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::census::{Census, Place};
+use super::census::{Census, Entry, Place};
 use super::lines::{self, Span};
-use super::source::Piece;
+use super::source::{Origin, Piece};
 use super::story::Scene;
 
 /// The number of identifiers considered for each token of the budget.
@@ -83,7 +83,7 @@ impl Market {
                 census
                     .entries
                     .get(entry)
-                    .is_some_and(|it| tells_alone(it.text))
+                    .is_some_and(|it| tells_alone(it, pieces))
             })
             .collect();
         ranked.sort_by(|&one, &other| worth(other).total_cmp(&worth(one)).then(one.cmp(&other)));
@@ -273,11 +273,25 @@ impl<'m> Basket<'m> {
     }
 }
 
-/// Returns true if a name tells something without the words around it. A number such as `380` does not.
-fn tells_alone(name: &str) -> bool {
+/// Returns true if a name tells something without the words around it. A number such as `380` does not, nor does one
+/// that only tools wrote and that may be the number of a line.
+fn tells_alone(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> bool {
     /// The shortest number that stands for itself, such as a port.
     const DIGITS: usize = 4;
-    name.len() >= DIGITS || !name.bytes().all(|it| it.is_ascii_digit() || it == b'.')
+    /// The most digits of a line's number.
+    const LINE: usize = 5;
+    let by = entry.by;
+    let in_summary = |place: &Place| {
+        let piece = pieces.get(place.piece);
+        piece.is_some_and(|piece| piece.origin == Origin::Other)
+    };
+    let is_written = by.user + by.assistant + by.call > 0 || entry.places.iter().any(in_summary);
+    let is_number = entry
+        .text
+        .bytes()
+        .all(|it| it.is_ascii_digit() || it == b'.');
+    let least = if is_written { DIGITS } else { LINE + 1 };
+    !is_number || entry.text.len() >= least
 }
 
 /// The ends of a path: `b/c.rs` and `c.rs` for `a/b/c.rs`.

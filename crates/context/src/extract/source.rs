@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::folder;
-use super::steps::{self, Step};
+use super::steps::{self, PATHS, SOUGHT, Step};
 use crate::identifiers;
 use crate::summary::is_summary;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
@@ -50,6 +50,27 @@ pub(super) struct Piece<'a> {
     pub fails: bool,
     /// The arguments of a call, as ranges of the text; the name is empty if the call has a text instead.
     pub arguments: Vec<(String, Range<usize>)>,
+}
+
+impl Piece<'_> {
+    /// Returns true if the piece is a call that only looks: besides paths and what it looks for, its arguments are
+    /// numbers and flags, or those of a search single words. What says more may do more.
+    pub fn only_looks(&self) -> bool {
+        let mut arguments = self.arguments.iter();
+        let searches = arguments.any(|(name, _)| SOUGHT.contains(&name.as_str()));
+        let is_plain = |(name, at): &(String, Range<usize>)| {
+            let value = self.text.get(at.clone()).unwrap_or_default();
+            PATHS.contains(&name.as_str())
+                || SOUGHT.contains(&name.as_str())
+                || matches!(value, "true" | "false")
+                || value.bytes().all(|it| it.is_ascii_digit())
+                || searches && !value.contains(char::is_whitespace)
+        };
+        self.origin == Origin::Call
+            && !self.arguments.is_empty()
+            && self.arguments.iter().all(is_plain)
+            && !steps::acts(&self.text)
+    }
 }
 
 /// The pieces of `turns`, in order.

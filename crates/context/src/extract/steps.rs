@@ -16,6 +16,8 @@ pub(super) const PATHS: [&str; 6] = [
     "target_file",
     "file",
 ];
+/// Names under which tools that only search take what they look for.
+pub(super) const SOUGHT: [&str; 3] = ["pattern", "regex", "glob"];
 /// Names under which tools take the whole content of a file.
 pub(super) const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
 /// Names under which tools take the text that a change removes, and the text that takes its place.
@@ -373,6 +375,14 @@ pub(super) fn points(line: &str) -> bool {
         || value.starts_with(['[', '{'])
         || matches!(value, "true" | "false")
         || value.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// Returns true if a line of a readable call holds raw data: JSON with members of its own.
+pub(super) fn is_raw(line: &str) -> bool {
+    let value = line.split_once(": ").map_or(line, |(_, value)| value);
+    ["[{", "[\"", "{\""]
+        .iter()
+        .any(|begins| value.starts_with(begins))
 }
 
 /// Returns true if a readable call runs a command or changes a file: what only looks leaves nothing behind.

@@ -84,9 +84,12 @@ pub(super) fn scenes(
         let decides = classes.get(piece.turn) >= Some(&ResourceClass::Required);
         let required = if decides { REQUIRED } else { 1.0 };
         let worth = (faded + (new - faded) * (-age / FADES).exp()) * required;
-        let last = told.len().saturating_sub(1);
-        for (at, range) in told.into_iter().enumerate() {
-            let worth = match is_said && calls && at == last {
+        let end = piece.text.trim_end().len();
+        for range in told {
+            if lines::is_idle(piece, &range) && piece.origin != Origin::Call {
+                continue;
+            }
+            let worth = match is_said && calls && range.end >= end {
                 true => worth * ANNOUNCES,
                 false => worth,
             };

@@ -277,6 +277,160 @@ fn an_earlier_summary_is_quoted_with_whole_paths() {
 }
 
 #[test]
+fn what_only_points_is_not_quoted() {
+    let found = "src/sorted_rows.rs-11-let before_row = 1;\n\
+                 src/sorted_rows.rs:12:fn sort_rows(rows: &mut RowBuffer) {\n\
+                 [3 more matches of sort_rows]";
+    let list = serde_json::json!([{"content": "x ".repeat(120), "row_state": "open_row"}]);
+    let turns = placed([
+        TurnDraft::text(Role::User, "Make the importer keep the row order."),
+        call(
+            "Grep",
+            r#"{"pattern":"sort_rows|RowBuffer","output_mode":"content"}"#,
+        ),
+        result(found, Outcome::Succeeded),
+        call("Plan", &serde_json::json!({"rows": list}).to_string()),
+        result("done", Outcome::Succeeded),
+        call(
+            "Edit",
+            r#"{"all":true,"file_path":"src/row_buffer.rs","new_string":"a"}"#,
+        ),
+        result("done", Outcome::Succeeded),
+        TurnDraft::text(Role::Assistant, "It sorts too late."),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let facts = summary.entries(Field::Facts).join("\n");
+    assert!(
+        facts.contains("fn sort_rows(rows: &mut RowBuffer) {"),
+        "{facts}"
+    );
+    for idle in [
+        "Grep",
+        "before_row",
+        "more matches",
+        "row_state",
+        "all: true",
+    ] {
+        assert!(!facts.contains(idle), "{idle} in {facts}");
+    }
+}
+
+#[test]
+fn what_tells_something_is_quoted_although_it_looks_idle() {
+    let lines = [
+        "[worker-7] lost the lease of ShardRouter to [worker-9]",
+        "app.log-2024-01-02 holds the dump of the CrashReporter",
+    ];
+    // The last line is told elsewhere.
+    let log = format!("{}\nAll of it was told.", lines.join("\n"));
+    let calls = [
+        (
+            "http_request",
+            r#"{"method":"DELETE","url":"https://a.b/UserBackup"}"#,
+        ),
+        (
+            "db_execute",
+            r#"{"query":"DROP TABLE user_backup_rows CASCADE"}"#,
+        ),
+        (
+            "create_issue",
+            r#"{"path":"acme/shop","title":"DeployGuard crashes at midnight"}"#,
+        ),
+    ];
+    let mut drafts = vec![
+        TurnDraft::text(Role::User, "Find out why the workers stop."),
+        TurnDraft::text(
+            Role::Assistant,
+            "The scheduler loses its queue because the cache_guard is shared. Running it now.",
+        ),
+        call("Bash", r#"{"command":"tail worker.log"}"#),
+        result(&log, Outcome::Succeeded),
+    ];
+    for (name, arguments) in calls {
+        drafts.extend([call(name, arguments), result("done", Outcome::Succeeded)]);
+    }
+    for step in 0..60 {
+        let make = format!(r#"{{"command":"make step{step}"}}"#);
+        drafts.extend([call("Bash", &make), result("done", Outcome::Succeeded)]);
+    }
+    let told = extract(&placed(drafts), &[], Tokens::new(3_000), &Heuristic).render();
+    for line in lines {
+        assert!(told.contains(line), "{line:?} in {told}");
+    }
+    for said in [
+        "loses its queue",
+        "DELETE",
+        "DROP TABLE",
+        "crashes at midnight",
+    ] {
+        assert!(told.contains(said), "{said:?} in {told}");
+    }
+}
+
+#[test]
+fn a_paste_and_a_notice_are_no_goal_in_a_later_summary_either() {
+    let paste = "panic: index out of range in the row buffer\n".repeat(60);
+    let asked = format!("```\n{paste}```\n\nPlease fix the crash of the importer.");
+    let mut turns = placed([
+        TurnDraft::text(Role::User, &*asked),
+        TurnDraft::text(Role::Assistant, "Mended."),
+    ]);
+    for round in 0..3 {
+        let summary = extract(&turns, &[], Tokens::new(700), &Heuristic);
+        let goal = &summary.entries(Field::Goal)[0];
+        let want = "first request (turn 1): Please fix the crash of the importer.";
+        assert_eq!(goal, want, "round {round}");
+        turns = placed([
+            summary.draft(),
+            TurnDraft::text(
+                Role::User,
+                "[Image: original 2000x1000, displayed at 10x10]",
+            ),
+            TurnDraft::text(Role::Assistant, "I see."),
+        ]);
+    }
+}
+
+#[test]
+fn a_number_is_named_where_the_user_or_the_agent_wrote_it() {
+    let lines: String = (4_100..4_140).map(|it| format!("{it}\n")).collect();
+    let turns = placed([
+        TurnDraft::text(Role::User, "Which rows are too long?"),
+        call("Bash", r#"{"command":"./long_rows --limit 2048"}"#),
+        result(&lines, Outcome::Succeeded),
+        TurnDraft::text(Role::Assistant, "Row 4117 is the longest of all."),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic).render();
+    for (number, is_named) in [("4117", true), ("2048", true), ("4118", false)] {
+        assert_eq!(summary.contains(number), is_named, "{number} in {summary}");
+    }
+}
+
+#[test]
+fn the_goal_is_what_the_user_asked_first_across_summaries() {
+    let mut turns = small_session();
+    let first = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    turns = placed([
+        first.draft(),
+        TurnDraft::text(
+            Role::User,
+            "<hint>\nThe client says this by itself.\n</hint>",
+        ),
+        TurnDraft::text(Role::User, "Now write the test of the ordered channel."),
+        TurnDraft::text(Role::Assistant, "Written."),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let goal = summary.entries(Field::Goal);
+    assert_eq!(
+        goal,
+        [
+            "first request (turn 1): Make the importer keep the row order. Never touch the schema.",
+            "newest request (turn 10): Now write the test of the ordered channel.",
+        ]
+    );
+}
+
+#[test]
 fn a_failure_is_told_once() {
     let long = "error: the type of this expression cannot be known here ".repeat(3);
     let ran = |command: &str, text: &str, outcome| {

@@ -32,6 +32,22 @@ impl Message {
             text: lines.join("\n"),
         }
     }
+
+    /// The lines that were typed. In an earlier summary it is not said which these are, so all are sorted again.
+    pub fn typed(&self) -> Said {
+        let lines = self.lines.iter().filter(|line| !line.is_pasted);
+        let texts: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
+        let text = texts.join("\n");
+        let sorted = spoken::sorted(&text).into_iter();
+        let typed: Vec<&str> = sorted
+            .filter(|(line, sort)| *sort == Sort::Typed && !is_remark(line))
+            .map(|(line, _)| line)
+            .collect();
+        Said {
+            turn: self.turn,
+            text: typed.join("\n").trim().to_owned(),
+        }
+    }
 }
 
 /// The messages in `old`, oldest first. Those in an earlier summary come back as they stood there.
@@ -167,8 +183,10 @@ fn is_mostly_wrapped(sorted: &[(&str, Sort)]) -> bool {
 
 /// Returns true if a message is a client's notice, such as `[Request interrupted by user]`.
 fn is_notice(lines: &[Line]) -> bool {
-    match lines {
-        [only] => only.text.starts_with('[') && only.text.ends_with(']'),
-        _ => false,
-    }
+    matches!(lines, [only] if is_remark(&only.text))
+}
+
+/// Returns true if a line stands in brackets, as what clients say about a message does.
+fn is_remark(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(']')
 }

@@ -84,6 +84,13 @@ impl UserWords {
         Self::fitted(&messages, &missing, room, counter)
     }
 
+    /// Every message of the user in `old`, oldest first: what was typed, without what was pasted. Those of an earlier
+    /// summary among the turns are carried on.
+    pub(crate) fn typed(old: &[Turn], apart: &Apart) -> Vec<Said> {
+        let messages = message::messages(old, apart);
+        messages.iter().map(message::Message::typed).collect()
+    }
+
     /// The words of messages within `room`. `missing` was left out earlier.
     fn fitted(
         messages: &[message::Message],
