@@ -15,10 +15,10 @@ use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
 use crate::sentence::sentences;
-use crate::summary::{Field, Summary, is_summary, one_line};
-use crate::turn::{Role, Turn};
+use crate::summary::{Field, Summary, one_line};
+use crate::turn::Turn;
 use crate::units::Tokens;
-use crate::user_words::Said;
+use crate::user_words::{Said, newest_summary};
 
 /// The mark at the cut end of a quotation.
 const CUT: char = '…';
@@ -202,17 +202,22 @@ const FIRST: &str = "first request";
 /// a client writes in brackets are no requests.
 fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Tokens) {
     let is_goal = |said: &&Said| words(&said.text) >= 4 && !said.text.starts_with('[');
+    let by_first = |said: &Said| format!("{FIRST} (turn {}): ", said.turn + 1);
     let first = typed.iter().find(is_goal);
     // The first message of all may have found no room among the user's words since.
-    if let Some(entry) = first_before(known.old) {
+    let before = first_before(known.old);
+    if let Some(entry) = &before {
         let mut room = page.left;
-        page.add(Field::Goal, &entry, &mut room);
-    } else if let Some(Said { turn, text }) = first {
-        let by = format!("{FIRST} (turn {}): ", turn + 1);
-        page.quote(Field::Goal, &by, text, budget.scaled(0.5));
+        page.add(Field::Goal, entry, &mut room);
+    } else if let Some(said) = first {
+        page.quote(Field::Goal, &by_first(said), &said.text, budget.scaled(0.5));
     }
+    let is_first = |said: &Said| match &before {
+        Some(entry) => entry.starts_with(&by_first(said)),
+        None => first == Some(said),
+    };
     let newest = typed.iter().rev().find(is_goal);
-    if let Some(Said { turn, text }) = newest.filter(|newest| first != Some(newest)) {
+    if let Some(Said { turn, text }) = newest.filter(|newest| !is_first(newest)) {
         let by = format!("newest request (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
@@ -220,9 +225,7 @@ fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Toke
 
 /// The first request as an earlier summary among the turns tells it.
 fn first_before(old: &[Turn]) -> Option<String> {
-    let ours = old.iter().filter(|turn| turn.role() != Role::Assistant);
-    let text = ours.flat_map(Turn::texts).find(|text| is_summary(text))?;
-    let summary = Summary::parse(text).summary;
+    let summary = newest_summary(old)?;
     let mut goal = summary.entries(Field::Goal).iter();
     goal.find(|entry| entry.starts_with(FIRST)).cloned()
 }

@@ -131,13 +131,14 @@ pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
         steps: &steps::steps(old),
     };
     fields::fill_done(&mut summary, &known, room.summary, counter);
-    summary.words = Spoken::of(old, (room.words, room.standing), counter).words;
+    let apart = Standing::of(old, room.standing).apart();
+    summary.words = UserWords::of(old, &apart, room.words, counter);
     summary
 }
 
-/// What the user said.
+/// The user's words in some turns.
 struct Spoken {
-    /// As much as there is room for.
+    /// Those that fit.
     words: UserWords,
     /// All that was typed.
     typed: Vec<Said>,
@@ -147,10 +148,8 @@ impl Spoken {
     /// The user's words in `old` within `room`, without what stands in the room beside it.
     fn of(old: &[Turn], (room, standing): (Tokens, Tokens), counter: &dyn TokenCounter) -> Self {
         let apart = Standing::of(old, standing).apart();
-        Self {
-            words: UserWords::of(old, &apart, room, counter),
-            typed: UserWords::typed(old, &apart),
-        }
+        let (words, typed) = UserWords::and_typed(old, &apart, room, counter);
+        Self { words, typed }
     }
 }
 

@@ -377,7 +377,7 @@ pub(super) fn points(line: &str) -> bool {
         || value.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// Returns true if a line of a readable call holds raw data: JSON with members of its own.
+/// Returns true if a line of a readable call holds a list or an object in JSON.
 pub(super) fn is_raw(line: &str) -> bool {
     let value = line.split_once(": ").map_or(line, |(_, value)| value);
     ["[{", "[\"", "{\""]

@@ -10,6 +10,7 @@ use crate::projector::Summarizer;
 use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::turn::{Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
 use crate::units::Tokens;
+use crate::user_words::UserWords;
 
 fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
@@ -427,6 +428,27 @@ fn the_goal_is_what_the_user_asked_first_across_summaries() {
             "first request (turn 1): Make the importer keep the row order. Never touch the schema.",
             "newest request (turn 10): Now write the test of the ordered channel.",
         ]
+    );
+}
+
+#[test]
+fn the_first_request_stays_where_its_message_found_no_room() {
+    let mut first = extract(&small_session(), &[], Tokens::new(2_000), &Heuristic);
+    first.words = UserWords::default();
+    let turns = placed([
+        first.draft(),
+        TurnDraft::text(Role::User, "Now write the test of the ordered channel."),
+        TurnDraft::text(Role::Assistant, "Written."),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let goal = summary.entries(Field::Goal).join("\n");
+    assert!(
+        goal.contains("first request (turn 1): Make the importer"),
+        "{goal}"
+    );
+    assert!(
+        goal.contains("newest request (turn 9): Now write the test"),
+        "{goal}"
     );
 }
 

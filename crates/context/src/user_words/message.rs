@@ -81,12 +81,16 @@ fn said_by_us(turn: &Turn) -> impl Iterator<Item = &str> {
 
 /// The words that an earlier summary in `old` could not hold.
 pub(super) fn left_out_before(old: &[Turn]) -> Vec<LeftOut> {
+    newest_summary(old).map_or_else(Vec::new, |it| it.words.left_out)
+}
+
+/// The newest summary of ours in `old`.
+pub(crate) fn newest_summary(old: &[Turn]) -> Option<Summary> {
     let summary = |turn: &Turn| {
         let mut texts = said_by_us(turn);
         texts.find(|text| is_summary(text)).map(Summary::parse)
     };
-    let newest = old.iter().rev().find_map(summary).map(|it| it.summary);
-    newest.map_or_else(Vec::new, |it| it.words.left_out)
+    old.iter().rev().find_map(summary).map(|it| it.summary)
 }
 
 pub(super) fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {

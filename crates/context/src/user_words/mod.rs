@@ -14,6 +14,7 @@ mod message;
 mod unit;
 
 pub(crate) use block::is_block;
+pub(crate) use message::newest_summary;
 
 use std::collections::HashSet;
 
@@ -79,16 +80,31 @@ impl UserWords {
     /// The words in an earlier summary among the turns are carried on.
     #[must_use]
     pub fn of(old: &[Turn], apart: &Apart, room: Tokens, counter: &dyn TokenCounter) -> Self {
-        let messages = message::messages(old, apart);
-        let missing = message::left_out_before(old);
-        Self::fitted(&messages, &missing, room, counter)
+        Self::with_messages(old, apart, room, counter).0
     }
 
-    /// Every message of the user in `old`, oldest first: what was typed, without what was pasted. Those of an earlier
-    /// summary among the turns are carried on.
-    pub(crate) fn typed(old: &[Turn], apart: &Apart) -> Vec<Said> {
+    /// Like [`Self::of`], with every message whether it fits or not, oldest first: what was typed, without what was
+    /// pasted.
+    pub(crate) fn and_typed(
+        old: &[Turn],
+        apart: &Apart,
+        room: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> (Self, Vec<Said>) {
+        let (words, messages) = Self::with_messages(old, apart, room, counter);
+        let typed = messages.iter().map(message::Message::typed);
+        (words, typed.collect())
+    }
+
+    fn with_messages(
+        old: &[Turn],
+        apart: &Apart,
+        room: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> (Self, Vec<message::Message>) {
         let messages = message::messages(old, apart);
-        messages.iter().map(message::Message::typed).collect()
+        let missing = message::left_out_before(old);
+        (Self::fitted(&messages, &missing, room, counter), messages)
     }
 
     /// The words of messages within `room`. `missing` was left out earlier.
