@@ -78,7 +78,7 @@ async fn what_the_providers_own_summary_does_not_name_is_told_behind_it() {
         let text = format!("{}\n{}", records.join("\n"), words(n, 300));
         let came = agent.say(&house, &text).await;
         assert_eq!(came.status, 200, "{n}: {came:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
         let newest = house.sent().pop().expect("a request");
         let messages = newest["messages"].as_array().expect("a list").clone();
         let listed = |message: &Value| {
@@ -128,8 +128,7 @@ async fn check_route(route: RouteChoice, word: &str) {
             .await;
         assert_eq!(came.status, 200, "{n}: {came:?}");
         swaps += usize::from(came.did().contains("swapped"));
-        // A summary takes the time of a request.
-        tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+        house.prepared(came.conversation()).await;
     }
     assert!(swaps >= 2, "{swaps} swaps");
     let metrics = house.gateway.metrics().render();

@@ -1,8 +1,6 @@
 //! Conversations in the shapes that Claude Code and Codex send. What these clients put into messages by themselves
 //! is in every request that the provider gets, byte for byte, however much was summarised.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::dialects;
@@ -82,8 +80,7 @@ impl<'h> Coder<'h> {
         assert_eq!(came.status, 200, "{came:?}");
         self.swaps += usize::from(came.did().contains("swapped"));
         all_stand(&self.house.newest(), &self.stands);
-        // A preparation takes its time.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        self.house.prepared(came.conversation()).await;
     }
 
     /// The id of the call that the provider answered with.
@@ -214,7 +211,7 @@ async fn respond(house: &House, items: &mut Vec<Value>, stands: &[String]) -> bo
     items.extend(came.body["output"].as_array().expect("a list").clone());
     let sent = house.sent().pop().expect("a request");
     all_stand(sent["input"].as_array().expect("a list"), stands);
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    house.prepared(came.conversation()).await;
     came.did().contains("swapped")
 }
 

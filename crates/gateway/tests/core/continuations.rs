@@ -139,7 +139,7 @@ async fn a_summary_that_was_prepared_here() {
         assert!(n < 20, "no summary was prepared");
         let (came, _) = shows_pins(&house, &mut agent, &words(n, 700)).await;
         assert_eq!(came.conversation(), before);
-        tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+        house.prepared(came.conversation()).await;
         n += 1;
     }
     let came = summarised(&house, &mut agent, "").await;

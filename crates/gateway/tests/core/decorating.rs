@@ -69,7 +69,7 @@ async fn chat(route: RouteChoice) -> Grown {
         grown.note(n, &came);
         messages.push(json!({"role": "user", "content": text}));
         messages.push(came.body["choices"][0]["message"].clone());
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     grown.preparations = preparations(&house);
     house.close().await;
@@ -87,7 +87,7 @@ async fn anthropic(route: RouteChoice) -> Grown {
         grown.note(n, &came);
         let said = agent.messages.len() - 2;
         agent.messages[said]["content"] = Value::from(text);
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     grown.preparations = preparations(&house);
     house.close().await;

@@ -28,13 +28,15 @@ pub async fn post_as(key: &str, house: &House, path: &str, body: &Value) -> Came
     }
 }
 
-/// Sends a request. Returns the words for its treatment, and the answer as a text.
+/// Sends a request, and waits for the summary that it may have begun. Returns the words for its treatment,
+/// and the answer as a text.
 pub async fn stream(house: &House, path: &str, body: &Value) -> (String, String) {
     let (head, body) = answered("key-one", house, path, body).await;
     assert_eq!(head.status, 200, "{body:?}");
-    let did = head.headers["x-ebbtide-did"].to_str().expect("text");
+    let header = |name: &str| head.headers[name].to_str().expect("text");
+    house.prepared(header("x-ebbtide-conversation")).await;
     (
-        did.to_owned(),
+        header("x-ebbtide-did").to_owned(),
         String::from_utf8(body.to_vec()).expect("text"),
     )
 }
@@ -78,7 +80,7 @@ async fn grown(
         swaps += usize::from(came.did().contains("swapped"));
         rescues += usize::from(came.did().contains("rescued"));
         messages.extend(said(&came.body));
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     house.close().await;
     Grown { swaps, rescues }

@@ -43,11 +43,11 @@ async fn pin(house: &House, agent: &Agent, of: &str, body: &Value) -> Came {
 async fn until_swapped(house: &House, agent: &mut Agent) {
     for n in 0.. {
         assert!(n < 40, "no swap in forty requests");
-        if agent.tell(house, n, 12_000).await.did().contains("swapped") {
+        let came = agent.tell(house, n, 12_000).await;
+        if came.did().contains("swapped") {
             return;
         }
-        // The preparation may take its time.
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        house.prepared(came.conversation()).await;
     }
 }
 

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use context::Tokens;
 use gateway::config::{Config, RouteChoice, Upstreams};
+use gateway::report::{Reports, Viewer};
 use gateway::{Gateway, Running};
-use history::{Engine, Limits, MemoryEngine};
+use history::{ConversationId, Engine, Limits, MemoryEngine};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -134,6 +136,22 @@ impl House {
     pub fn newest(&self) -> Vec<Value> {
         let newest = self.sent().pop().expect("a request");
         newest["messages"].as_array().expect("a list").clone()
+    }
+
+    /// Waits until no summary is being made in this conversation.
+    pub async fn prepared(&self, conversation: &str) {
+        // An answer that was only passed on belongs to none.
+        let Some(id) = ConversationId::parse(conversation) else {
+            return;
+        };
+        for looks in 0.. {
+            let detail = self.gateway.core().detail(Viewer::All, id).await;
+            if detail.expect("a report").line.state != "preparing" {
+                return;
+            }
+            assert!(looks < 1_000, "a summary takes ten seconds");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub async fn close(self) {

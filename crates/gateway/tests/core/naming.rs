@@ -1,7 +1,6 @@
 //! Conversations whose client names the answer before in place of all messages.
 
 use serde_json::{Value, json};
-use tokio::time::{Duration, sleep};
 
 use gateway::config::{Config, Mode, RouteChoice};
 
@@ -45,8 +44,7 @@ impl Namer {
         if came.status == 200 {
             self.previous = came.body["id"].clone();
         }
-        // A summary takes the time of a request.
-        sleep(Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
         came
     }
 
@@ -171,7 +169,6 @@ async fn streamed_answers_are_named_too() {
         let last: Value = serde_json::from_str(last.expect("an event")).expect("JSON");
         assert_eq!(last["type"], "response.completed", "{n}");
         client.previous = last["response"]["id"].clone();
-        sleep(Duration::from_millis(30)).await;
     }
     assert!(swaps >= 3, "{swaps}");
     house.close().await;

@@ -28,8 +28,7 @@ async fn swapped(house: &House) -> Agent {
         if came.did().contains("swapped") {
             return agent;
         }
-        // The preparation may take its time.
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        house.prepared(came.conversation()).await;
         n += 1;
     }
 }

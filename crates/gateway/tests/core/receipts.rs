@@ -128,8 +128,7 @@ async fn the_note_quotes_losses_behind_a_block_of_the_provider_too() {
         if is_swapped {
             break;
         }
-        // The block is prepared beside the answers.
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     assert!(is_swapped, "no swap");
     let lines = quoted(&house);

@@ -35,7 +35,7 @@ async fn check(route: RouteChoice) {
         assert_eq!(came.status, 200, "{n}: {came:?}");
         swaps += usize::from(came.did().contains("swapped"));
         rescued += usize::from(came.did().contains("rescued"));
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     assert_eq!(rescued, 1, "the next boundary is prepared ahead");
     assert!(swaps >= 2, "{swaps} swaps");
@@ -48,7 +48,7 @@ async fn check(route: RouteChoice) {
             .await;
         assert_eq!(came.status, 200, "{n}: {came:?}");
         assert!(!came.did().contains("rescued"), "{n}: {came:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        house.prepared(came.conversation()).await;
     }
     assert_eq!(refusals(&house), before);
     house.close().await;
