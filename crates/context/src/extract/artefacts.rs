@@ -73,12 +73,22 @@ impl Artefacts {
         let mut read: HashMap<String, usize> = HashMap::new();
         let mut commands: HashMap<String, Command> = HashMap::new();
         for (number, step) in steps.iter().enumerate() {
-            for action in step.actions() {
-                match &action {
+            let actions = step.actions();
+            let runs = actions.iter().any(|it| matches!(it, Action::Ran(_)));
+            let is_script = step.writes_documents();
+            let fails = failure(step);
+            for action in &actions {
+                let mut failure = fails.clone();
+                match action {
                     Action::Wrote(path, _) | Action::Changed(path) | Action::Deleted(path) => {
+                        if is_script {
+                            // A script that fails may have written its files.
+                            let refusal = step.refusal(path).map(clipped);
+                            failure = refusal.or_else(|| failure.filter(|_| !runs));
+                        }
                         let file = files.entry(path.clone()).or_default();
                         path.clone_into(&mut file.path);
-                        file.take(&action, step, number);
+                        file.take(action, (step, failure.clone()), number);
                     }
                     // A search of the whole folder reads no file.
                     Action::Read(path) if path.trim_start_matches(['.', '/']).is_empty() => {}
@@ -98,7 +108,7 @@ impl Artefacts {
                     }
                     Action::Other => {}
                 }
-                out.follow(&action, step);
+                out.follow(action, step, failure);
             }
             let told = step.result.iter().flat_map(|result| result.text.lines());
             out.commits.extend(told.filter_map(commit));
@@ -115,8 +125,8 @@ impl Artefacts {
         out
     }
 
-    /// Notes an error, or the end of one.
-    fn follow(&mut self, action: &Action, step: &Step<'_>) {
+    /// Notes an error, or the end of one. `failure` is the line that tells why the action failed.
+    fn follow(&mut self, action: &Action, step: &Step<'_>, failure: Option<String>) {
         let at = match action {
             Action::Wrote(path, _)
             | Action::Changed(path)
@@ -126,14 +136,14 @@ impl Artefacts {
             Action::Other => step.call.name.to_string(),
         };
         let same = |it: &&mut Trouble| it.at == at && it.ended.is_none();
-        if step.failed() {
-            let Some(line) = step.telling_line() else {
+        if let Some(line) = failure {
+            if line.is_empty() {
                 return;
-            };
+            }
             // The newest wording of an error that goes on.
             self.troubles.retain(|it| it.at != at || it.ended.is_some());
             self.troubles.push(Trouble {
-                line: clipped(line),
+                line,
                 at,
                 turn: step.turn,
                 ended: None,
@@ -146,15 +156,26 @@ impl Artefacts {
     }
 }
 
+/// The line that tells why a step failed: empty where no line tells.
+fn failure(step: &Step<'_>) -> Option<String> {
+    let line = || step.telling_line().map(clipped).unwrap_or_default();
+    step.failed().then(line)
+}
+
 impl File {
-    fn take(&mut self, action: &Action, step: &Step<'_>, number: usize) {
+    fn take(
+        &mut self,
+        action: &Action,
+        (step, failure): (&Step<'_>, Option<String>),
+        number: usize,
+    ) {
         self.last = number;
-        if step.failed() {
-            self.failure = step.telling_line().map(clipped);
+        if failure.is_some() {
+            self.failure = failure.filter(|line| !line.is_empty());
             return;
         }
         self.failure = None;
-        let names = step.declares();
+        let names = step.declares(&self.path);
         self.names.retain(|name| !names.contains(name));
         self.names.extend(names);
         match action {
@@ -168,6 +189,14 @@ impl File {
         }
     }
 
+    /// Returns true if the file stands where systems keep files that nobody needs for long.
+    pub fn is_temporary(&self) -> bool {
+        let path = self.path.strip_prefix("/private").unwrap_or(&self.path);
+        ["/tmp/", "/var/tmp/", "/var/folders/"]
+            .iter()
+            .any(|folder| path.starts_with(folder))
+    }
+
     /// `src/a.rs: written (120 lines), then changed once: load, Row`, with this path.
     pub fn state(&self, path: &str) -> String {
         /// The most names.
@@ -176,12 +205,15 @@ impl File {
             1 => "changed once".to_owned(),
             many => format!("changed {many} times"),
         };
-        let mut state = match (self.is_deleted, self.written, self.changes) {
+        let made = self.written.map(|lines| match lines {
+            0 => "created".to_owned(),
+            1 => "written (1 line)".to_owned(),
+            many => format!("written ({many} lines)"),
+        });
+        let mut state = match (self.is_deleted, made, self.changes) {
             (true, ..) => "deleted".to_owned(),
-            (_, Some(0), 0) => "created".to_owned(),
-            (_, Some(lines), 0) => format!("written ({lines} lines)"),
-            (_, Some(0), _) => format!("created, then {times}"),
-            (_, Some(lines), _) => format!("written ({lines} lines), then {times}"),
+            (_, Some(made), 0) => made,
+            (_, Some(made), _) => format!("{made}, then {times}"),
             (_, None, 0) => "not changed".to_owned(),
             (_, None, _) => times,
         };

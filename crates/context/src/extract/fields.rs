@@ -257,7 +257,8 @@ fn tasks_of(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     }
 }
 
-/// Changed files and commits, the newest first until the room is used; then files that were only read.
+/// Changed files and commits, the newest first until the room is used, temporary files behind the others; then files
+/// that were only read.
 fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget.scaled(0.4);
     for commit in done.commits.iter().rev().take(6) {
@@ -267,7 +268,9 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let folder = &done.folder;
     // Its line stands in front of the first file that leaves it out, or not at all.
     let mut is_told = false;
-    for file in done.files.iter().rev() {
+    let newest = || done.files.iter().rev();
+    let lasting = newest().filter(|file| !file.is_temporary());
+    for file in lasting.chain(newest().filter(|file| file.is_temporary())) {
         let whole = file.state(&file.path);
         let is_added = match folder.inside(&file.path).map(|path| file.state(path)) {
             Some(short) if is_told => page.add(Field::Done, &short, &mut room),

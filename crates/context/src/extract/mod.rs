@@ -23,6 +23,7 @@ mod artefacts;
 mod census;
 mod fields;
 mod folder;
+mod here_documents;
 mod lines;
 pub mod receipt;
 mod recent;

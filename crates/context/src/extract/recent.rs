@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::fields::clip;
-use super::steps::{Action, NEW, OLD, Step};
+use super::steps::{Action, NEW, OLD, Step, file_name};
 use crate::counter::TokenCounter;
 use crate::summary::one_line;
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -121,26 +121,22 @@ fn statement(turn: &Turn, text: &str) -> Option<String> {
 fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
     let mut out = step.call.name.to_string();
     let action = step.actions().into_iter().next();
-    let runs = matches!(action, Some(Action::Ran(_)));
+    let script = step.script();
     match &step.arguments {
         Value::Object(members) => {
             let change = change(&step.arguments);
             for (key, value) in members {
                 // A description beside a command says the same as the command.
-                let is_told = (runs && key == "description")
+                let is_told = (script.is_some() && key == "description")
                     || (change.is_some() && (OLD.contains(&&**key) || NEW.contains(&&**key)));
-                let ran = match &action {
-                    Some(Action::Ran(line)) if step.is_command(key) => {
-                        argument(&Value::from(line.as_str()))
-                    }
-                    _ => None,
-                };
+                let script = script.as_deref().filter(|_| step.is_command(key));
+                let ran = script.and_then(|line| argument(&Value::from(line)));
                 let value = ran.or_else(|| argument(value));
                 let Some(value) = value.filter(|_| !is_told && out.len() <= CALL) else {
                     continue;
                 };
                 match &action {
-                    Some(Action::Ran(_)) if step.is_command(key) => out.extend([": ", &value]),
+                    _ if script.is_some() => out.extend([": ", &value]),
                     Some(Action::Read(path) | Action::Changed(path) | Action::Wrote(path, _))
                         if *path == value =>
                     {
@@ -159,7 +155,7 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         None => out.push_str(" (no result yet)"),
         Some(_) if step.failed() => out.push_str(" (failed)"),
         // A file that was read or changed is still there.
-        Some(_) if !matches!(action, Some(Action::Ran(_) | Action::Other)) => return out,
+        Some(_) if script.is_none() && !matches!(action, Some(Action::Other)) => return out,
         Some(_) => {}
     }
     if let Some(line) = step.telling_line() {
@@ -173,8 +169,7 @@ fn name_of<'p>(path: &'p str, named: &mut HashSet<String>) -> &'p str {
     if named.insert(path.to_owned()) {
         return path;
     }
-    let path = path.trim_end_matches('/');
-    path.rsplit('/').next().unwrap_or(path)
+    file_name(path)
 }
 
 /// The first line that a change removes, and the first that it adds.

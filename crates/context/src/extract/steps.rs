@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::artefacts::shown_command;
+use super::here_documents::{self, Document};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
@@ -46,6 +47,17 @@ const EXITS: [&str; 4] = [
     "exit status",
     "exited with code",
     "returned non-zero",
+];
+
+/// Reasons for which a shell does not write a file.
+const REFUSED: [&str; 7] = [
+    "permission denied",
+    "no such file or directory",
+    "is a directory",
+    "not a directory",
+    "read-only file system",
+    "no space left on device",
+    "directory nonexistent",
 ];
 
 /// A call, and its result where it has one.
@@ -100,6 +112,15 @@ pub(crate) fn steps(turns: &[Turn]) -> Vec<Step<'_>> {
     out
 }
 
+impl From<Document> for Action {
+    fn from(document: Document) -> Self {
+        match document.appends {
+            true => Self::Changed(document.path),
+            false => Self::Wrote(document.path, document.text.lines().count()),
+        }
+    }
+}
+
 impl Step<'_> {
     /// The effects of the call: several for a patch of several files.
     pub fn actions(&self) -> Vec<Action> {
@@ -119,14 +140,27 @@ impl Step<'_> {
         }
         let command = self.command();
         let patch = command.as_deref().unwrap_or(&self.call.arguments);
-        if patch.contains("*** Begin Patch") {
+        if is_patch(patch) {
             let unescaped = patch.replace("\\n", "\n");
             return unescaped.lines().filter_map(patched).collect();
         }
-        match command {
-            Some(command) => vec![Action::Ran(command)],
-            None => vec![Action::Other],
+        let Some(command) = command else {
+            return vec![Action::Other];
+        };
+        let (documents, rest) = here_documents::split(&command);
+        let mut out: Vec<Action> = documents.into_iter().map(Action::from).collect();
+        if out.is_empty() {
+            out.push(Action::Ran(command));
+        } else if !rest.is_empty() {
+            out.push(Action::Ran(rest));
         }
+        out
+    }
+
+    /// The script that the call has a shell run.
+    pub fn script(&self) -> Option<String> {
+        let is_file = PATHS.iter().any(|name| self.arguments.get(name).is_some());
+        self.command().filter(|it| !is_file && !is_patch(it))
     }
 
     /// Returns true if the call changes files, and does nothing else.
@@ -144,16 +178,16 @@ impl Step<'_> {
     pub fn about(&self) -> String {
         /// The longest beginning of a command, in bytes.
         const LONGEST: usize = 32;
-        match self.actions().into_iter().next() {
+        let mut actions = self.actions();
+        // What a script prints is its commands', not that of the files it writes.
+        let ran = actions.iter().position(|it| matches!(it, Action::Ran(_)));
+        match actions.drain(ran.unwrap_or(0)..).next() {
             Some(
                 Action::Wrote(path, _)
                 | Action::Changed(path)
                 | Action::Deleted(path)
                 | Action::Read(path),
-            ) => {
-                let path = path.trim_end_matches('/');
-                path.rsplit('/').next().unwrap_or(path).to_owned()
-            }
+            ) => file_name(&path).to_owned(),
             Some(Action::Ran(line)) => {
                 let mut out = String::new();
                 for word in shown_command(&line).split_whitespace() {
@@ -200,25 +234,61 @@ impl Step<'_> {
         }
         let quotes = ['\'', '"', '`', ';'];
         self.command().is_some_and(|command| {
+            let (documents, _) = here_documents::split(&command);
+            if documents.iter().any(|it| is_it(&it.path)) {
+                return false;
+            }
             let mut words = command.split_whitespace();
             words.any(|word| is_it(word.trim_matches(quotes)))
         })
     }
 
-    /// The names that the text of a change or of a new file declares, in its order.
-    pub fn declares(&self) -> Vec<String> {
+    /// Returns true if the call is a script that writes files by here-documents.
+    pub fn writes_documents(&self) -> bool {
+        self.script()
+            .is_some_and(|it| !here_documents::split(&it).0.is_empty())
+    }
+
+    /// The line of the result with which a shell refuses to write the file at this path.
+    pub fn refusal(&self, path: &str) -> Option<&str> {
+        let name = file_name(path).to_lowercase();
+        self.result?.text.lines().find(|line| {
+            let line = line.trim_end().to_lowercase();
+            line.match_indices(&name).any(|(at, _)| {
+                let before = line.get(..at).unwrap_or_default();
+                let after = line.get(at + name.len()..).unwrap_or_default();
+                let reason = after.strip_prefix(": ");
+                let is_after =
+                    || reason.is_some_and(|it| REFUSED.iter().any(|no| it.starts_with(no)));
+                // As zsh says it.
+                let is_before = || {
+                    after.is_empty() && REFUSED.iter().any(|no| before.contains(&format!("{no}: ")))
+                };
+                before.ends_with(['/', ' ']) && (is_after() || is_before())
+            })
+        })
+    }
+
+    /// The names that the text of a change, or of a new file at this path, declares, in its order.
+    pub fn declares(&self, path: &str) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
         let fields = CONTENTS.iter().chain(&CHANGES);
         let mut open: Vec<&Value> = fields.filter_map(|name| self.arguments.get(name)).collect();
+        let mut add = |text: &str| {
+            for name in text.lines().filter_map(declared) {
+                if !out.iter().any(|it| it == name) {
+                    out.push(name.to_owned());
+                }
+            }
+        };
+        if let Some(script) = self.script() {
+            let (documents, _) = here_documents::split(&script);
+            let own = documents.iter().filter(|it| it.path == path);
+            own.for_each(|it| add(&it.text));
+        }
         while let Some(value) = open.pop() {
             match value {
-                Value::String(text) => {
-                    for name in text.lines().filter_map(declared) {
-                        if !out.iter().any(|it| it == name) {
-                            out.push(name.to_owned());
-                        }
-                    }
-                }
+                Value::String(text) => add(text),
                 Value::Array(values) => open.extend(values),
                 Value::Object(members) => open.extend(members.values()),
                 _ => {}
@@ -284,6 +354,16 @@ impl Step<'_> {
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn is_patch(text: &str) -> bool {
+    text.contains("*** Begin Patch")
 }
 
 /// The name that a line of code declares: `load` for `pub async fn load(path: &Path)`.

@@ -55,20 +55,25 @@ pub(super) fn deeds(step: &Step<'_>) -> Vec<Deed> {
         return tasks;
     }
     let failed = step.failed();
+    let actions = step.actions();
+    // A script that fails may have written its files.
+    let is_script = actions.iter().any(|it| matches!(it, Action::Ran(_)));
     let of = |action: Action| match action {
         Action::Read(path) if step.reads(&path) && !failed => Some(read(step, &path)),
-        Action::Wrote(path, _) if !failed => Some(Deed::Wrote {
+        Action::Wrote(path, _) if !failed || is_script => Some(Deed::Wrote {
             file: file(&path),
             whole: Some(print(&["read", &path])),
         }),
-        Action::Changed(path) | Action::Deleted(path) if !failed => Some(Deed::Wrote {
-            file: file(&path),
-            whole: None,
-        }),
+        Action::Changed(path) | Action::Deleted(path) if !failed || is_script => {
+            Some(Deed::Wrote {
+                file: file(&path),
+                whole: None,
+            })
+        }
         Action::Ran(command) => ran(command.trim(), failed, step.result.is_some()),
         _ => None,
     };
-    step.actions().into_iter().filter_map(of).collect()
+    actions.into_iter().filter_map(of).collect()
 }
 
 fn file(path: &str) -> u32 {
