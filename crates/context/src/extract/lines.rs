@@ -105,18 +105,32 @@ fn is_note(said: &str) -> bool {
 }
 
 /// Returns true if a line of `found` is one that a search prints beside a match, `src/lib.rs-12-fn main`: a match in
-/// that file stands there too, behind a colon.
-fn is_beside_match(line: &str, found: &str) -> bool {
+/// that file stands there too, behind a colon. Some tools print the paths of matches alone as relative ones.
+pub(super) fn is_beside_match(line: &str, found: &str) -> bool {
+    /// The longest path with its number, in bytes.
+    const LONGEST: usize = 400;
+    let line = line.trim_start();
     let head = line.split([':', ' ', '\t']).next().unwrap_or_default();
+    let head = head.get(..LONGEST.min(head.len())).unwrap_or_default();
     head.match_indices('-').any(|(at, _)| {
         let (path, rest) = head.split_at_checked(at).unwrap_or_default();
         let number = rest.trim_start_matches('-');
         let behind = number.trim_start_matches(|it: char| it.is_ascii_digit());
         behind.len() < number.len()
             && behind.starts_with('-')
-            && !path.is_empty()
-            && found.contains(&format!("{path}:"))
+            && path.contains(char::is_alphabetic)
+            && has_match(path, found)
     })
+}
+
+/// Returns true if a line of `found` is a match in this file: `src/lib.rs:12:fn main`.
+fn has_match(path: &str, found: &str) -> bool {
+    let ends = |whole: &str, end: &str| {
+        let front = whole.strip_suffix(end).filter(|_| !end.is_empty());
+        front.is_some_and(|it| it.is_empty() || it.ends_with('/'))
+    };
+    let mut fronts = found.lines().filter_map(|line| line.split_once(':'));
+    fronts.any(|(front, _)| ends(path, front.trim_start()) || ends(front.trim_start(), path))
 }
 
 /// The ranges to quote for what stands at `own`: its line or sentence, or an excerpt of it; and where that says too

@@ -424,7 +424,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
 /// Writes bare names: those of one file or command behind its name, the others together.
 fn write_names(summary: &mut Summary, bare: &[usize], pieces: &[Piece<'_>], census: &Census<'_>) {
     /// The length at which a list of bare names breaks, in bytes.
-    const LINE: usize = 200;
+    const LINE: usize = 400;
     /// The fewest names that are worth the name of their source.
     const FEWEST: usize = 3;
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();

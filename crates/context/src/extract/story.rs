@@ -128,7 +128,10 @@ fn told(piece: &Piece<'_>, calls: bool) -> (Vec<Range<usize>>, (f32, f32)) {
             let tells = |line: &str| says(3)(line) && !steps::is_exit(line);
             (first_line(text, tells).into_iter().collect(), FAILURE)
         }
-        Origin::Result => (first_line(text, says(4)).into_iter().collect(), RESULT),
+        Origin::Result => {
+            let tells = |line: &str| says(4)(line) && !lines::is_beside_match(line, text);
+            (first_line(text, tells).into_iter().collect(), RESULT)
+        }
         Origin::Echo | Origin::User | Origin::Thinking | Origin::Other => (Vec::new(), RESULT),
     }
 }
@@ -170,11 +173,21 @@ fn said(text: &str) -> Vec<Range<usize>> {
     for line in text.split_inclusive('\n') {
         for (start, sentence) in sentences(line) {
             let range = at + start..at + start + sentence.len();
-            // "Good catch." and "Now I see:" tell nothing.
-            let says = sentence.chars().filter(|it| it.is_alphabetic()).count() >= 18;
+            // "Good catch." and "Now I see:" tell nothing. A letter of Chinese tells as much as three.
+            let weight = |letter: char| if letter.len_utf8() > 2 { 3 } else { 1 };
+            let letters = sentence.chars().filter(|it| it.is_alphabetic());
+            let letters: usize = letters.map(weight).sum();
+            // Nor does "You're absolutely right!".
+            let names = sentence.contains(|it: char| it.is_ascii_digit() || "_`/".contains(it));
+            let is_cry = !names && sentence.ends_with(['!', '！']);
+            let says = letters >= if is_cry { 24 } else { 18 };
             // "Now let me fix it:" is followed by what it announces.
-            let announces = sentence.ends_with(':') && sentence.len() < 60;
-            if says && !announces && range.len() <= LONGEST && out.len() < SENTENCES {
+            let announces = sentence.ends_with([':', '：']) && sentence.len() < 60;
+            // A heading alone says what is told below it.
+            let is_heading =
+                sentence.starts_with('#') && !names && !sentence.contains([':', '：', '–', '—']);
+            if says && !announces && !is_heading && range.len() <= LONGEST && out.len() < SENTENCES
+            {
                 out.push(range);
             }
         }

@@ -322,7 +322,8 @@ fn a_file_written_by_a_here_document_is_a_file() {
 
 #[test]
 fn what_only_points_is_not_quoted() {
-    let found = "src/sorted_rows.rs-11-let before_row = 1;\n\
+    let found = "/home/a/work/src/sorted_rows.rs-10-let earlier_row = 0;\n\
+                 src/sorted_rows.rs-11-let before_row = 1;\n\
                  src/sorted_rows.rs:12:fn sort_rows(rows: &mut RowBuffer) {\n\
                  [3 more matches of sort_rows]";
     let list = serde_json::json!([{"content": "x ".repeat(120), "row_state": "open_row"}]);
@@ -340,7 +341,10 @@ fn what_only_points_is_not_quoted() {
             r#"{"all":true,"file_path":"src/row_buffer.rs","new_string":"a"}"#,
         ),
         result("done", Outcome::Succeeded),
-        TurnDraft::text(Role::Assistant, "It sorts too late."),
+        TurnDraft::text(
+            Role::Assistant,
+            "You're absolutely right! It sorts too late.",
+        ),
     ]);
     let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
     let facts = summary.entries(Field::Facts).join("\n");
@@ -350,10 +354,12 @@ fn what_only_points_is_not_quoted() {
     );
     for idle in [
         "Grep",
+        "earlier_row",
         "before_row",
         "more matches",
         "row_state",
         "all: true",
+        "absolutely",
     ] {
         assert!(!facts.contains(idle), "{idle} in {facts}");
     }
