@@ -12,17 +12,17 @@ pub(super) struct Document {
     pub appends: bool,
 }
 
-/// Beginnings of lines that leave nothing behind.
-const IDLE: [&str; 5] = ["#", "cd ", "set ", "export ", "mkdir -p "];
-
 /// The files that a script writes by here-documents, and the script without them: empty where it does nothing else. A
-/// here-document that a program reads stays where it is, and a file that the script deletes again is none.
+/// here-document that a program reads stays where it is.
 pub(super) fn split(script: &str) -> (Vec<Document>, String) {
     /// The most lines with `<<` that begin none. A program that shifts bits is no shell script.
     const SHIFTS: usize = 16;
+    if !script.contains("<<") {
+        return (Vec::new(), script.to_owned());
+    }
     let lines: Vec<&str> = script.lines().collect();
     let (mut found, mut rest, mut shifts) = (Vec::new(), Vec::new(), 0);
-    let mut folder = String::new();
+    let mut folder = Some(String::new());
     let mut open = lines.as_slice();
     while let [line, behind @ ..] = open {
         // Two on one line follow each other: what is whose text is not read.
@@ -57,23 +57,19 @@ pub(super) fn split(script: &str) -> (Vec<Document>, String) {
             }
         }
     }
-    let is_removed = |document: &Document| {
-        let mut removals = rest.iter().flat_map(|line| line.split(['&', ';']));
-        removals.any(|it| {
-            let mut words = it.split_whitespace();
-            words.next() == Some("rm") && words.any(|word| word == document.path)
-        })
-    };
-    found.retain(|document| !is_removed(document));
-    let is_idle = |line: &String| {
-        let line = line.trim_start();
-        line.is_empty() || !line.contains("&&") && IDLE.iter().any(|it| line.starts_with(it))
-    };
-    if rest.iter().all(is_idle) {
+    if rest.iter().all(|line| is_idle(line)) {
         rest.clear();
     }
     rest.retain(|line| !line.is_empty());
     (found, rest.join("\n"))
+}
+
+/// Returns true if a line of a script leaves nothing behind.
+fn is_idle(line: &str) -> bool {
+    let line = line.trim_start();
+    let is_one = !line.contains(['&', ';', '|']);
+    let idle = ["cd ", "set ", "export ", "mkdir -p "];
+    line.is_empty() || line.starts_with('#') || is_one && idle.iter().any(|it| line.starts_with(it))
 }
 
 /// The word that ends the here-document of a line, `EOF` in `cat > a.txt <<- 'EOF'`, and true if tabs may stand in
@@ -96,16 +92,20 @@ fn delimiter(line: &str) -> Option<(&str, bool)> {
     (!word.is_empty()).then_some((word, has_tabs))
 }
 
-/// Follows a change of folder.
-fn follow(command: &str, folder: &mut String) {
-    let Some(to) = command.trim().strip_prefix("cd ") else {
-        return;
-    };
-    let to = to.split("&&").next().unwrap_or(to).trim();
-    match plain(to) {
-        Some(to) if to.starts_with(['/', '~']) => to.clone_into(folder),
-        Some(to) if !folder.is_empty() => *folder = format!("{folder}/{to}"),
-        _ => folder.clear(),
+/// Follows the changes of folder in a line: `None` where it is not known any more.
+fn follow(line: &str, folder: &mut Option<String>) {
+    for command in line.split(['&', ';', '|']).map(str::trim) {
+        let to = match command.strip_prefix("cd ") {
+            Some(to) => plain(to.trim()).filter(|to| !to.starts_with('-')),
+            None if command == "cd" => None,
+            None => continue,
+        };
+        *folder = match (to, folder.take()) {
+            (Some(to), _) if to.starts_with(['/', '~']) => Some(to.to_owned()),
+            (Some(to), Some(from)) if from.is_empty() => Some(to.to_owned()),
+            (Some(to), Some(from)) => Some(format!("{from}/{to}")),
+            _ => None,
+        };
     }
 }
 
@@ -126,32 +126,31 @@ struct Target {
 }
 
 /// The file to which a line writes its here-document by `cat` or `tee`. `folder` is where the script is.
-fn target(line: &str, folder: &mut String) -> Option<Target> {
+fn target(line: &str, folder: &mut Option<String>) -> Option<Target> {
     let at = line.find("<<")?;
     let start = line.get(..at)?.rfind([';', '&']).map_or(0, |it| it + 1);
     let (before, from) = line.split_at_checked(start)?;
     let end = from.find(['&', ';']).unwrap_or(from.len());
     let (command, behind) = from.split_at_checked(end)?;
-    // Inside quotes it is another program's script.
-    if before.matches('"').count() % 2 == 1 || before.matches('\'').count() % 2 == 1 {
+    // Inside quotes it is another program's script, and behind a condition it may not run.
+    let is_open = |quote| before.matches(quote).count() % 2 == 1;
+    let is_condition = |it: &str| it.trim_start().starts_with(['[', '!']) || it.contains("test ");
+    if is_open('"') || is_open('\'') || before.split("&&").any(is_condition) {
         return None;
     }
     let (path, appends) = written(command)?;
-    for command in before.split("&&") {
-        follow(command, folder);
-    }
-    let path = match path.starts_with(['/', '~']) || folder.is_empty() {
-        true => path,
-        false => format!("{folder}/{}", path.trim_start_matches("./")),
+    follow(before, folder);
+    let path = match folder.as_deref() {
+        _ if path.starts_with(['/', '~']) => path,
+        Some("") => path,
+        Some(folder) => format!("{folder}/{}", path.trim_start_matches("./")),
+        None => return None,
     };
     let before = before.trim_end().trim_end_matches(['&', ';']).trim_end();
     let behind = behind.trim_start_matches(['&', ';']).trim();
     // A change of folder does nothing by itself.
-    let before = if before.starts_with("cd ") && !before.contains('&') {
-        ""
-    } else {
-        before
-    };
+    let is_move = before.starts_with("cd ") && is_idle(before);
+    let before = if is_move { "" } else { before };
     let parts = [before, behind].into_iter().filter(|it| !it.is_empty());
     Some(Target {
         path,
@@ -174,6 +173,11 @@ fn written(command: &str) -> Option<(String, bool)> {
     let mut words = spaced.split_whitespace();
     let (path, appends) = match words.next()? {
         "cat" => {
+            // With a file of its own, it writes more than the here-document.
+            let first = words.clone().next()?;
+            if !first.starts_with(['>', '<']) {
+                return None;
+            }
             let arrow = words.find(|it| matches!(*it, ">" | ">>"))?;
             (words.next()?, arrow == ">>")
         }
@@ -192,6 +196,12 @@ fn written(command: &str) -> Option<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::{Document, split};
+    use crate::counter::Heuristic;
+    use crate::extract::extract;
+    use crate::extract::tests::{call, placed, result};
+    use crate::summary::Field;
+    use crate::turn::{Outcome, Role, TurnDraft};
+    use crate::units::Tokens;
 
     fn wrote(path: &str, text: &str, appends: bool) -> Document {
         Document {
@@ -219,6 +229,24 @@ mod tests {
             ("cat >>\"a.txt\" <<\"EOF\"", "a.txt", true, ""),
             ("tee -a a.txt > /dev/null <<EOF", "a.txt", true, ""),
             ("cd /srv && cat > a.txt <<EOF", "/srv/a.txt", false, ""),
+            (
+                "cd /srv; make; cat > a.txt <<EOF",
+                "/srv/a.txt",
+                false,
+                "cd /srv; make",
+            ),
+            (
+                "cd sub; make\ncat > a.txt <<EOF",
+                "sub/a.txt",
+                false,
+                "cd sub; make",
+            ),
+            (
+                "rm -f a.txt && cat > a.txt <<EOF",
+                "a.txt",
+                false,
+                "rm -f a.txt",
+            ),
             (
                 "# Notes\nset -eu\ncd /srv\nmkdir -p b\ncat > ./b/a.txt <<EOF",
                 "/srv/b/a.txt",
@@ -259,6 +287,10 @@ mod tests {
             "paste - <<A <<B > a.txt\none\nA\ncat > b <<C\nC\nB",
             "echo $((1 << 2)) > a.txt",
             "cat > a.txt <<EOF\nnever ended",
+            "cat head.txt - > a.txt <<EOF\none\nEOF",
+            "[ -f a.txt ] && cat > a.txt <<EOF\none\nEOF",
+            "cd \"$HOME\"\ncat > a.txt <<EOF\none\nEOF",
+            "cd - && cat > a.txt <<EOF\none\nEOF",
             "cat <<< one > a.txt",
         ] {
             let (found, rest) = split(script);
@@ -268,9 +300,45 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_deleted_again_is_none() {
-        let (found, rest) = split("cat > a.py <<EOF\none\nEOF\npython3 a.py; rm a.py");
-        assert_eq!(found, []);
-        assert_eq!(rest, "python3 a.py; rm a.py");
+    fn it_is_told_under_what_was_done() {
+        let script =
+            "cat > /tmp/fix.py << 'EOF'\ndef fix_rows(path):\n    pass\nEOF\npython3 /tmp/fix.py";
+        let command = serde_json::json!({ "command": script }).to_string();
+        let write = r#"{"command":"cat > src/rows.rs <<EOF\nfn sort() {}\nEOF"}"#;
+        let refused = r#"{"command":"cat > /etc/rows.conf <<EOF\na\nEOF\ncat /etc/rows.conf"}"#;
+        let run = r#"{"command":"cat > /tmp/run.sh <<EOF\nfoo\nEOF\nbash /tmp/run.sh"}"#;
+        let lost = r#"{"command":"cat > /nodir/x <<EOF\na\nEOF\necho ok"}"#;
+        let turns = placed([
+            TurnDraft::text(Role::User, "Mend the rows."),
+            call("Bash", &command),
+            result("KeyError: 'rows'\nexit code 1", Outcome::Failed),
+            call("Bash", write),
+            result("", Outcome::Succeeded),
+            call("Bash", refused),
+            result("bash: /etc/rows.conf: Permission denied", Outcome::Failed),
+            call("Bash", run),
+            result(
+                "/tmp/run.sh: line 1: foo: command not found\nexit code 127",
+                Outcome::Failed,
+            ),
+            call("Bash", lost),
+            result(
+                "bash: line 3: /nodir/x: No such file or directory\nok",
+                Outcome::Succeeded,
+            ),
+        ]);
+        let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+        let done = summary.entries(Field::Done).join("\n");
+        for line in [
+            "/tmp/fix.py: written (2 lines): fix_rows",
+            "src/rows.rs: written (1 line): sort",
+            "`python3 /tmp/fix.py` failed: KeyError: 'rows'",
+            "/etc/rows.conf: not changed; the last change failed",
+            "/tmp/run.sh: written (1 line)",
+            "`bash /tmp/run.sh` failed",
+            "/nodir/x: not changed; the last change failed",
+        ] {
+            assert!(done.contains(line), "{line} in {done}");
+        }
     }
 }

@@ -125,12 +125,9 @@ pub(super) fn is_beside_match(line: &str, found: &str) -> bool {
 
 /// Returns true if a line of `found` is a match in this file: `src/lib.rs:12:fn main`.
 fn has_match(path: &str, found: &str) -> bool {
-    let ends = |whole: &str, end: &str| {
-        let front = whole.strip_suffix(end).filter(|_| !end.is_empty());
-        front.is_some_and(|it| it.is_empty() || it.ends_with('/'))
-    };
-    let mut fronts = found.lines().filter_map(|line| line.split_once(':'));
-    fronts.any(|(front, _)| ends(path, front.trim_start()) || ends(front.trim_start(), path))
+    let fronts = found.lines().filter_map(|line| line.split_once(':'));
+    let mut fronts = fronts.map(|(front, _)| front.trim_start());
+    fronts.any(|front| steps::ends_in(path, front) || steps::ends_in(front, path))
 }
 
 /// The ranges to quote for what stands at `own`: its line or sentence, or an excerpt of it; and where that says too

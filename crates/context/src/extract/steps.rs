@@ -221,10 +221,7 @@ impl Step<'_> {
     /// Returns true if the call names this path and changes nothing there: as an argument of its own, or as a
     /// word of a command. A relative path also names a file by the end of its absolute path.
     pub fn names(&self, path: &str) -> bool {
-        let is_it = |named: &str| {
-            let behind = named.strip_suffix(path);
-            !path.is_empty() && behind.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        };
+        let is_it = |named: &str| ends_in(named, path);
         let named = PATHS.iter().filter_map(|name| self.arguments.get(name));
         if named.filter_map(Value::as_str).any(is_it) {
             let changes = CONTENTS.iter().chain(&CHANGES);
@@ -354,6 +351,12 @@ impl Step<'_> {
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
+}
+
+/// Returns true if a path is the other one, or ends in it.
+pub(super) fn ends_in(path: &str, end: &str) -> bool {
+    let front = path.strip_suffix(end).filter(|_| !end.is_empty());
+    front.is_some_and(|it| it.is_empty() || it.ends_with('/'))
 }
 
 /// The last part of a path.

@@ -12,7 +12,7 @@ use crate::turn::{Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, Tu
 use crate::units::Tokens;
 use crate::user_words::UserWords;
 
-fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
+pub(super) fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
     drafts
         .into_iter()
@@ -24,7 +24,7 @@ fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
         .collect()
 }
 
-fn call(name: &str, arguments: &str) -> TurnDraft {
+pub(super) fn call(name: &str, arguments: &str) -> TurnDraft {
     TurnDraft::said(
         Role::Assistant,
         vec![Part::Call(ToolCall {
@@ -35,7 +35,7 @@ fn call(name: &str, arguments: &str) -> TurnDraft {
     )
 }
 
-fn result(text: &str, outcome: Outcome) -> TurnDraft {
+pub(super) fn result(text: &str, outcome: Outcome) -> TurnDraft {
     TurnDraft::said(
         Role::Tool,
         vec![Part::Result(ToolResult {
@@ -275,49 +275,6 @@ fn an_earlier_summary_is_quoted_with_whole_paths() {
     assert!(!whole.contains("files with relative paths"), "{whole}");
     let plain = "## What was done\n- src/a.rs: changed once\n";
     assert_eq!(folder::in_full(plain), plain);
-}
-
-#[test]
-fn a_file_written_by_a_here_document_is_a_file() {
-    let script =
-        "cat > /tmp/fix.py << 'EOF'\ndef fix_rows(path):\n    pass\nEOF\npython3 /tmp/fix.py";
-    let command = serde_json::json!({ "command": script }).to_string();
-    let write = r#"{"command":"cat > src/rows.rs <<EOF\nfn sort() {}\nEOF"}"#;
-    let refused = r#"{"command":"cat > /etc/rows.conf <<EOF\na\nEOF\ncat /etc/rows.conf"}"#;
-    let run = r#"{"command":"cat > /tmp/run.sh <<EOF\nfoo\nEOF\nbash /tmp/run.sh"}"#;
-    let lost = r#"{"command":"cat > /nodir/x <<EOF\na\nEOF\necho ok"}"#;
-    let turns = placed([
-        TurnDraft::text(Role::User, "Mend the rows."),
-        call("Bash", &command),
-        result("KeyError: 'rows'\nexit code 1", Outcome::Failed),
-        call("Bash", write),
-        result("", Outcome::Succeeded),
-        call("Bash", refused),
-        result("bash: /etc/rows.conf: Permission denied", Outcome::Failed),
-        call("Bash", run),
-        result(
-            "/tmp/run.sh: line 1: foo: command not found\nexit code 127",
-            Outcome::Failed,
-        ),
-        call("Bash", lost),
-        result(
-            "bash: line 3: /nodir/x: No such file or directory\nok",
-            Outcome::Succeeded,
-        ),
-    ]);
-    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    let done = summary.entries(Field::Done).join("\n");
-    for line in [
-        "/tmp/fix.py: written (2 lines): fix_rows",
-        "src/rows.rs: written (1 line): sort",
-        "`python3 /tmp/fix.py` failed: KeyError: 'rows'",
-        "/etc/rows.conf: not changed; the last change failed",
-        "/tmp/run.sh: written (1 line)",
-        "`bash /tmp/run.sh` failed",
-        "/nodir/x: not changed; the last change failed",
-    ] {
-        assert!(done.contains(line), "{line} in {done}");
-    }
 }
 
 #[test]
