@@ -212,8 +212,11 @@ fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Toke
     } else if let Some(said) = first {
         page.quote(Field::Goal, &by_first(said), &said.text, budget.scaled(0.5));
     }
+    // Turns are numbered anew behind an earlier summary, so the number alone does not tell.
     let is_first = |said: &Said| match &before {
-        Some(entry) => entry.starts_with(&by_first(said)),
+        Some(entry) => entry.strip_prefix(&by_first(said)).is_some_and(|told| {
+            one_line(&said.text).starts_with(told.trim_end_matches([CUT, ' ']))
+        }),
         None => first == Some(said),
     };
     let newest = typed.iter().rev().find(is_goal);

@@ -438,6 +438,30 @@ fn the_goal_is_what_the_user_asked_first_across_summaries() {
 }
 
 #[test]
+fn a_request_with_the_number_of_the_first_one_is_told() {
+    let mut turns = small_session();
+    turns.insert(
+        0,
+        placed([TurnDraft::text(Role::Assistant, "Hello.")]).remove(0),
+    );
+    let mut first = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    // As a third compaction in a row numbers the turns.
+    first.replaced.turns = 1;
+    let newest = "Now write the test of the ordered channel.";
+    let turns = placed([first.draft(), TurnDraft::text(Role::User, newest)]);
+    let goal = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let goal = goal.entries(Field::Goal).join("\n");
+    assert!(
+        goal.contains("first request (turn 2): Make the importer"),
+        "{goal}"
+    );
+    assert!(
+        goal.contains(&format!("newest request (turn 2): {newest}")),
+        "{goal}"
+    );
+}
+
+#[test]
 fn the_first_request_stays_where_its_message_found_no_room() {
     let mut first = extract(&small_session(), &[], Tokens::new(2_000), &Heuristic);
     first.words = UserWords::default();
