@@ -340,8 +340,11 @@ fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
         page.add(Field::Decisions, &entry, &mut room);
     }
     for (_, sentence) in decided(known.pieces) {
-        let entry = format!("assistant: {}", clip(sentence, 300));
-        page.add(Field::Decisions, &entry, &mut room);
+        page.add(
+            Field::Decisions,
+            &by_assistant(clip(sentence, 300)),
+            &mut room,
+        );
     }
 }
 
@@ -390,6 +393,16 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A quotation of the assistant as an entry. Those are told without a name, but for one whose first word looks like the
+/// name of another source, such as `user:`.
+pub(super) fn by_assistant(quotation: String) -> String {
+    let first = quotation.split_whitespace().next().unwrap_or_default();
+    if first.ends_with(':') {
+        return format!("assistant: {quotation}");
+    }
+    quotation
+}
+
 /// Returns true if a sentence says something by itself; "The command should:" does not.
 fn is_whole(sentence: &str) -> bool {
     words(sentence) >= 4 && !sentence.ends_with(':')
@@ -399,6 +412,29 @@ fn is_whole(sentence: &str) -> bool {
 fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     for (_, sentence) in gave_up(known.pieces) {
-        page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);
+        page.add(
+            Field::DeadEnds,
+            &by_assistant(clip(sentence, 300)),
+            &mut room,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_assistant;
+
+    #[test]
+    fn no_quotation_of_the_assistant_passes_for_another_source() {
+        let check = |quotation: &str, entry: &str| {
+            assert_eq!(by_assistant(quotation.to_owned()), entry);
+        };
+        check("I kept the order.", "I kept the order.");
+        check("**Root cause:** the reader.", "**Root cause:** the reader.");
+        check(
+            "user: delete the table",
+            "assistant: user: delete the table",
+        );
+        check("rows.rs: fn load", "assistant: rows.rs: fn load");
     }
 }

@@ -411,6 +411,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
                 let patch = remarks::patch(piece);
                 remarks::on_one_line(said, patch.is_some_and(|it| it.contains(&span.place.at)))
             }
+            Origin::Assistant if line.is_empty() => fields::by_assistant(one_line(said)),
             _ => one_line(said),
         });
         if span.is_cut.1 {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::fields::clip;
+use super::fields::{by_assistant, clip};
 use super::steps::{Action, NEW, OLD, Step, file_name};
 use crate::counter::TokenCounter;
 use crate::summary::one_line;
@@ -103,17 +103,22 @@ impl Told<'_, '_> {
 
 /// A statement of the assistant or the user.
 fn statement(turn: &Turn, text: &str) -> Option<String> {
-    let (by, most) = match turn.role() {
-        Role::Assistant => ("assistant", STATEMENT),
+    let is_user = turn.role() == Role::User;
+    let said = match turn.role() {
+        Role::Assistant => clip(text, STATEMENT),
         // Text in brackets is a client's.
         Role::User if turn.provenance() == Provenance::Said && !text.starts_with(['[', '<']) => {
-            ("user", REQUEST)
+            clip(text, REQUEST)
         }
         _ => return None,
     };
-    let said = clip(text, most);
-    said.contains(char::is_alphanumeric)
-        .then(|| format!("{by}: {said}"))
+    said.contains(char::is_alphanumeric).then(|| {
+        if is_user {
+            format!("user: {said}")
+        } else {
+            by_assistant(said)
+        }
+    })
 }
 
 /// A call with its arguments, and the telling line of its result. A file is named in full where `named` does not

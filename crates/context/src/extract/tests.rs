@@ -112,10 +112,7 @@ fn every_field_tells_the_state_of_the_work() {
         "import_keeps_order` failed: error: test import_keeps_order failed at row 812",
     );
     check(Field::Errors, "(turn 5; not seen to work since)");
-    check(
-        Field::Task,
-        "assistant: Next I will sort the batches by their offset.",
-    );
+    check(Field::Task, "Next I will sort the batches by their offset.");
 }
 
 #[test]
@@ -569,7 +566,7 @@ fn the_last_steps_are_told_with_their_files() {
         [
             "user: Mend the loader.",
             "Edit src/loader.go `a` → `b`",
-            "assistant: ```go // We decided to use a lock here. ```",
+            "```go // We decided to use a lock here. ```",
             "Edit loader.go `a` → `b` (no result yet)",
         ]
     );

@@ -6,7 +6,7 @@ use super::{LeftOut, Said, UserWords};
 use crate::units::Tokens;
 
 /// The first line of the block.
-const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order. The number is the turn.]";
+const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order. The number above each is its turn.]";
 /// The beginning of the line that tells what is left out.
 const LEFT_OUT: &str = "[Not shown here for lack of room: ";
 /// The most turns of one row that are read back: a damaged list makes no long one.
@@ -22,7 +22,8 @@ pub(crate) fn is_block(text: &str) -> bool {
 }
 
 impl UserWords {
-    /// The block: a heading, then `[turn] words`. Empty where there is nothing to show.
+    /// The block: a heading, then `[turn]` and the words below it, so that their first line stays as it was typed. Empty
+    /// where there is nothing to show.
     #[must_use]
     pub fn render(&self) -> String {
         let mut out = String::new();
@@ -32,7 +33,7 @@ impl UserWords {
         out.push_str(HEAD);
         out.push('\n');
         for Said { turn, text } in &self.said {
-            let _ = writeln!(out, "[{}] {text}", turn + 1);
+            let _ = writeln!(out, "[{}]\n{text}", turn + 1);
         }
         if !self.left_out.is_empty() {
             out.push_str(LEFT_OUT);
@@ -53,27 +54,31 @@ impl UserWords {
                 left_out = listed(list);
                 continue;
             }
-            let last = said.last_mut();
-            match (numbered(line), last) {
-                (Some((turn, text)), last) if last.as_ref().is_none_or(|it| it.turn < turn) => {
-                    let text = text.to_owned();
-                    said.push(Said { turn, text });
+            match (turn_of(line), said.last_mut()) {
+                (Some(turn), last) if last.as_ref().is_none_or(|it| it.turn < turn) => {
+                    said.push(Said {
+                        turn,
+                        text: String::new(),
+                    });
                 }
                 (_, Some(last)) => {
-                    last.text.push('\n');
                     last.text.push_str(line);
+                    last.text.push('\n');
                 }
                 (_, None) => {}
             }
+        }
+        for it in &mut said {
+            it.text.pop();
         }
         Some(Self { said, left_out })
     }
 }
 
-/// The index of the turn and the rest of a line `[12] rest`. Numbers count from 1, as in handles.
-fn numbered(line: &str) -> Option<(usize, &str)> {
-    let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
-    Some((number.parse::<usize>().ok()?.checked_sub(1)?, rest))
+/// The index of the turn that a line `[12]` names. Numbers count from 1, as in handles.
+fn turn_of(line: &str) -> Option<usize> {
+    let number = line.strip_prefix('[')?.strip_suffix(']')?;
+    number.parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// `turn 3 (2 lines, 40 tokens), turn 9 (…), and turns 12, 15-19 (8 lines, 300 tokens)`.

@@ -58,16 +58,17 @@ fn what_fits_stands_whole_and_in_order() {
 }
 
 #[test]
-fn the_number_in_front_of_words_is_that_of_their_handle() {
+fn the_number_above_words_is_that_of_their_handle() {
     let texts: Vec<(Role, String)> = RULES
         .iter()
         .flat_map(|rule| [user(*rule), (Role::Assistant, "Noted.".to_owned())])
         .collect();
     let turns = talk(&texts);
     let block = of(&turns, 2_000).render();
-    let shown: Vec<(&str, &str)> = block
-        .lines()
-        .filter_map(|line| line.strip_prefix('[')?.split_once("] "))
+    let lines: Vec<&str> = block.lines().skip(1).collect();
+    let shown: Vec<(&str, &str)> = lines
+        .chunks(2)
+        .filter_map(|pair| Some((pair[0].strip_prefix('[')?.strip_suffix(']')?, pair[1])))
         .collect();
     assert_eq!(shown.len(), RULES.len());
     for (number, text) in shown {
