@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::artefacts::Artefacts;
 use super::folder::Folder;
+use super::purposes::purposes;
 use super::recent;
 use super::source::{Origin, Piece};
 use super::steps::Step;
@@ -73,6 +74,7 @@ pub(super) fn fill(
     errors(&mut page, &done, share(0.1));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
+    purposes_of(&mut page, known, told, share(0.2));
     told
 }
 
@@ -315,6 +317,15 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         for command in often.take(6).chain(successes().take(8)) {
             page.add(Field::Done, &command.state(), &mut room);
         }
+    }
+}
+
+/// What commands were for that the last steps do not tell, newest first.
+fn purposes_of(page: &mut Page<'_>, known: &Known<'_>, told: usize, budget: Tokens) {
+    let mut room = budget;
+    let before = known.steps.iter().filter(|step| step.turn < told);
+    for purpose in purposes(before) {
+        page.add(Field::Done, &format!("ran: {purpose}"), &mut room);
     }
 }
 

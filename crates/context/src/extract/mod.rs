@@ -25,6 +25,7 @@ mod fields;
 mod folder;
 mod here_documents;
 mod lines;
+mod purposes;
 pub mod receipt;
 mod recent;
 mod remarks;
