@@ -19,8 +19,14 @@ use crate::failure::{Exit, Failure};
 /// The longest message, in bytes; the gateway takes no longer one.
 const LONGEST: u64 = 1 << 20;
 
+/// The longest value that goes into a header, in bytes.
+const HEADER: usize = 4_096;
+/// The first revision that wants the name of what a request is about in a header.
+const STATELESS: &str = "2026-07-28";
+
 /// JSON-RPC's codes.
 const NOT_JSON: i64 = -32_700;
+const BAD_PARAMS: i64 = -32_602;
 const INTERNAL: i64 = -32_603;
 
 #[derive(Debug, Args)]
@@ -93,8 +99,17 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
     };
     let at = |place: &str| message.pointer(place).and_then(Value::as_str);
     let revision = at("/params/_meta/io.modelcontextprotocol~1protocolVersion");
-    // Up to 2025-11-25, no revision wants a name in front, and a header has room for less than a body.
-    let named = revision.and_then(|_| at("/params/name").or_else(|| at("/params/uri")));
+    let id = message.get("id");
+    // Earlier revisions want no name in front.
+    let named = revision
+        .filter(|&it| it >= STATELESS)
+        .and_then(|_| at(name_of(at("/method"))));
+    // A header has room for less than a body.
+    let in_headers = [at("/method"), named, revision];
+    if in_headers.iter().flatten().any(|it| it.len() > HEADER) {
+        let wrong = format!("a method, a name or a revision is longer than {HEADER} bytes");
+        return id.map(|id| error(id, BAD_PARAMS, &wrong));
+    }
     let mut headers = Vec::new();
     headers.extend(at("/method").map(|method| ("mcp-method", method)));
     // A handshake agrees anew.
@@ -104,7 +119,6 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
     let revision = revision.or(agreed);
     headers.extend(revision.map(|revision| ("mcp-protocol-version", revision)));
     let body = Bytes::copy_from_slice(line.trim_ascii());
-    let id = message.get("id");
     // JSON-RPC forbids an answer to a notification, even to one that is refused.
     let is_notification = at("/method").is_some() && id.is_none();
     match remote.mcp(body, &headers, named).await {
@@ -120,6 +134,14 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
             answered
         }
         Err(failed) => id.map(|id| error(id, INTERNAL, &told(&failed))),
+    }
+}
+
+/// The place of what a request names, which a proxy may route by.
+fn name_of(method: Option<&str>) -> &'static str {
+    match method {
+        Some("resources/read") => "/params/uri",
+        _ => "/params/name",
     }
 }
 

@@ -78,3 +78,25 @@ fn a_name_of_any_length_is_answered_after_a_handshake() {
     let came = answers(&served, &[handshake(1, "2025-11-25"), call]);
     assert_eq!(came[1]["error"]["code"], -32_602);
 }
+
+#[test]
+fn what_is_too_long_for_a_header_is_said() {
+    let served = Served::start(&[]);
+    let long = "x".repeat(200_000);
+    let meta = |revision: &str| json!({"io.modelcontextprotocol/protocolVersion": revision});
+    let call = |id: u32, revision: &str| {
+        let params = json!({"_meta": meta(revision), "name": long});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let method = json!({"jsonrpc": "2.0", "id": 3, "method": long});
+    let came = answers(
+        &served,
+        &[call(1, "2026-07-28"), call(2, "2025-11-25"), method],
+    );
+    let told = |at: usize| came[at]["error"]["message"].as_str().unwrap_or_default();
+    assert!(told(0).contains("longer than 4096 bytes"), "{}", told(0));
+    // A revision with a handshake wants no name in a header, so the gateway itself says that there is no such tool.
+    assert_eq!(came[1]["error"]["code"], -32_602);
+    assert!(!told(1).contains("bytes"), "{}", told(1));
+    assert!(told(2).contains("longer than 4096 bytes"), "{}", told(2));
+}

@@ -39,6 +39,17 @@ impl Trouble {
         }
     }
 
+    /// There is no conversation that the call could be about.
+    pub(super) fn none() -> Self {
+        Self {
+            code: error::NO_CONVERSATION,
+            message: "the gateway has no conversation yet".to_owned(),
+            remedy: Some(
+                "A conversation begins with the first request that the gateway answers.".to_owned(),
+            ),
+        }
+    }
+
     /// The call may be about any of these conversations.
     pub(super) fn which(candidates: &[&Line]) -> Self {
         let mut message = error::meaning(error::WHICH).to_owned();

@@ -34,7 +34,9 @@ pub(super) fn parse(body: &[u8]) -> Result<(Option<Value>, Map<String, Value>), 
         return Err(Fault::request(message));
     };
     let id = fields.remove("id");
-    let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+    // `1e3` is an integer too.
+    let is_whole = |id: &Value| id.as_f64().is_some_and(|number| number.fract() == 0.0);
+    let is_id = |id: &Value| id.is_string() || is_whole(id);
     match id.as_ref().is_none_or(is_id) {
         true => Ok((id, fields)),
         false => Err(Fault::request("`id` must be a string or an integer")),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::answer::Trouble;
-use crate::report::{Line, Reports, Viewer};
+use crate::report::{Line, ReportError, Reports, Viewer};
 
 /// The number of candidates that are named.
 const CANDIDATES: usize = 8;
@@ -40,8 +40,10 @@ pub(super) async fn conversation(
     if let Some(name) = made.conversation {
         return named(name, &known);
     }
-    if let [only] = known.as_slice() {
-        return ConversationId::parse(&only.id).ok_or_else(|| Trouble::which(&[]));
+    match known.as_slice() {
+        [] => return Err(Trouble::none()),
+        [only] => return ConversationId::parse(&only.id).ok_or_else(Trouble::none),
+        _ => {}
     }
     for _ in 0..PAUSES {
         if !callers.is_empty() {
@@ -67,7 +69,8 @@ fn named(name: &str, known: &[Line]) -> Result<ConversationId, Trouble> {
     let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
     let fitting: Vec<&Line> = known.iter().filter(fits).take(CANDIDATES).collect();
     match fitting.as_slice() {
-        [one] => ConversationId::parse(&one.id).ok_or_else(|| Trouble::which(&[])),
+        [] => Err(Trouble::coded(&ReportError::NoConversation)),
+        [one] => ConversationId::parse(&one.id).ok_or_else(Trouble::none),
         _ => Err(Trouble::which(&fitting)),
     }
 }

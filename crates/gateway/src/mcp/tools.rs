@@ -4,9 +4,9 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value, json};
 
 use super::answer::{self, Trouble};
 use super::place::{self, Made};
@@ -28,6 +28,8 @@ pub(super) struct Recall {
     /// Words to look for: names, paths, error messages.
     query: String,
     /// The most places to return; 5 unless told.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Option<usize>")]
     limit: Option<usize>,
     /// The conversation's ID, if asked for it.
     conversation: Option<String>,
@@ -74,6 +76,8 @@ pub(super) struct Unpin {
 #[serde(deny_unknown_fields)]
 pub(super) struct Losses {
     /// The most entries to return; 20 unless told.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Option<usize>")]
     limit: Option<usize>,
     /// The conversation's ID, if asked for it.
     conversation: Option<String>,
@@ -308,6 +312,17 @@ impl Pin {
 
 fn read<A: DeserializeOwned>(arguments: &Value) -> Result<A, Trouble> {
     A::deserialize(arguments).map_err(|error| Trouble::bad(&error.to_string()))
+}
+
+/// Reads a number without a fraction, also as `5.0`, which is an integer in a JSON Schema.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let wrong = || D::Error::custom("`limit` must be a whole number, 0 or more");
+    let Some(number) = Option::<Number>::deserialize(deserializer).map_err(|_| wrong())? else {
+        return Ok(None);
+    };
+    let text = number.to_string();
+    let digits = text.strip_suffix(".0").unwrap_or(&text);
+    digits.parse().map(Some).map_err(|_| wrong())
 }
 
 fn within(wanted: Option<usize>, (usual, most): (usize, usize)) -> usize {

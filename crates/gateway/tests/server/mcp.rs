@@ -176,6 +176,9 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
         let id = body.get("id").filter(|id| id.is_string());
         assert_eq!(answer.get("id").filter(|_| id.is_some()), id, "{answer}");
     }
+    let whole = json!({"jsonrpc": "2.0", "id": 1e3, "method": "ping"});
+    let (status, answer) = message(&url, &whole, &[]).await;
+    assert_eq!((status, &answer["id"]), (200, &json!(1e3)), "{answer}");
     gateway.shutdown().await;
 }
 

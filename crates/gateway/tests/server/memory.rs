@@ -148,6 +148,40 @@ async fn the_tools_work_on_the_only_conversation_and_ask_which_of_two() {
 }
 
 #[tokio::test]
+async fn wrong_arguments_are_told_and_whole_numbers_are_taken() {
+    let provider = sim().await;
+    let gateway = gateway(&provider.url(), |_| {}).await;
+    let url = gateway.url();
+    let words = async |name: &str, arguments: Value| {
+        let came = tool(&url, name, arguments, &[]).await.json();
+        let result = &came["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        (result["isError"] == true, text.to_owned())
+    };
+    let (is_error, text) = words("memory_status", json!({})).await;
+    assert!(
+        is_error && text.contains("E0820: the gateway has no conversation yet"),
+        "{text}"
+    );
+    say(&url, &[SECRET, "I see.", "Go on."]).await;
+    let recall = |limit: Value| json!({"query": "port", "limit": limit});
+    for limit in [json!(5), json!(5.0), Value::Null] {
+        let (is_error, text) = words("recall", recall(limit.clone())).await;
+        assert!(!is_error, "{limit}: {text}");
+    }
+    for limit in [json!(-1), json!(1.5), json!("5")] {
+        let (is_error, text) = words("recall", recall(limit.clone())).await;
+        assert!(
+            is_error && text.contains("`limit` must be a whole number"),
+            "{limit}: {text}"
+        );
+    }
+    let (is_error, text) = words("lost", json!({"conversation": "nothing"})).await;
+    assert!(is_error && text.contains("E0820"), "{text}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
 async fn hooks_block_only_what_the_gateway_does_itself() {
     let provider = sim().await;
     let gateway = gateway(&provider.url(), |_| {}).await;
