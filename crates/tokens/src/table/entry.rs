@@ -114,7 +114,9 @@ impl Entry {
         let price = &mut self.model.price;
         price.cache_read = price.input * self.factors.read;
         price.cache_write = price.input * self.factors.write;
-        price.cache_write_long = price.input * self.factors.write_long;
+        // An entry that lives longer never costs less to write.
+        let long = self.factors.write_long.max(self.factors.write);
+        price.cache_write_long = price.input * long;
     }
 }
 

@@ -179,6 +179,18 @@ fn a_user_adds_models() {
     assert_eq!(table.find("plain").known, Known::Listed);
 }
 
+#[test]
+fn a_longer_cache_entry_costs_no_less_than_a_short_one() {
+    let text =
+        "[[model]]\nname = 'own'\ninput = 4.0\ncache_write = 1.25\ncache_lifetime_long = 3600";
+    let price = ModelTable::shipped()
+        .extended(text)
+        .unwrap()
+        .find("own")
+        .price;
+    assert_eq!((price.cache_write, price.cache_write_long), (5.0, 5.0));
+}
+
 #[track_caller]
 fn check_error(text: &str, code: &str, message: &str) {
     let error = ModelTable::shipped().extended(text).unwrap_err();
