@@ -261,13 +261,13 @@ impl Trouble {
         format!("{}: {}", self.at, self.line)
     }
 
-    /// `make: LINE (turn 12; the same worked in turn 15)`.
-    pub fn state(&self) -> String {
+    /// `make: LINE (turn 12; the same worked in turn 15)`, where `first` turns stand in front of those at hand.
+    pub fn state(&self, first: usize) -> String {
         // Numbers count from 1, as in handles.
-        let (headline, turn) = (self.headline(), self.turn + 1);
+        let (headline, turn) = (self.headline(), first + self.turn + 1);
         match self.ended {
             Some(ended) => {
-                let ended = ended + 1;
+                let ended = first + ended + 1;
                 format!("{headline} (turn {turn}; the same worked in turn {ended})")
             }
             None => format!("{headline} (turn {turn}; not seen to work since)"),

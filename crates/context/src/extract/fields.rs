@@ -19,7 +19,7 @@ use crate::sentence::sentences;
 use crate::summary::{Field, Summary, one_line};
 use crate::turn::Turn;
 use crate::units::Tokens;
-use crate::user_words::{Said, newest_summary};
+use crate::user_words::{Said, first_turn, newest_summary};
 
 /// The mark at the cut end of a quotation.
 const CUT: char = '…';
@@ -27,6 +27,9 @@ const CUT: char = '…';
 const PER_TOKEN: f64 = 4.2;
 /// The smallest useful room for a quotation.
 const LEAST: Tokens = Tokens::new(24);
+
+/// The name in front of the assistant's quotations, where one is needed.
+pub(super) const ASSISTANT: &str = "assistant: ";
 
 /// Words by which the model says that something did not work, or what it found out about it.
 const FAILED: &[&str] = &[
@@ -71,7 +74,7 @@ pub(super) fn fill(
     tasks_of(&mut page, known, share(0.2));
     files(&mut page, &done, share(0.22));
     commands(&mut page, &done, share(0.14));
-    errors(&mut page, &done, share(0.1));
+    errors(&mut page, (known, &done), share(0.1));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
     purposes_of(&mut page, known, told, share(0.2));
@@ -94,7 +97,7 @@ pub(super) fn fill_done(
     tasks_of(&mut page, known, budget.scaled(0.3));
     files(&mut page, &done, budget.scaled(0.35));
     commands(&mut page, &done, budget.scaled(0.25));
-    errors(&mut page, &done, budget.scaled(0.25));
+    errors(&mut page, (known, &done), budget.scaled(0.25));
 }
 
 /// Entries being written, with what is left of the budget.
@@ -325,27 +328,29 @@ fn purposes_of(page: &mut Page<'_>, known: &Known<'_>, told: usize, budget: Toke
     let mut room = budget;
     let before = known.steps.iter().filter(|step| step.turn < told);
     for purpose in purposes(before) {
-        page.add(Field::Done, &format!("ran: {purpose}"), &mut room);
+        page.add(Field::Done, &format!("command: {purpose}"), &mut room);
     }
 }
 
 /// Errors: those that are still open, then those that ended.
-fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
+fn errors(page: &mut Page<'_>, (known, done): (&Known<'_>, &Artefacts), budget: Tokens) {
     let mut room = budget;
+    let first = first_turn(known.old);
     let newest = || done.troubles.iter().rev();
     let open = newest().filter(|it| it.ended.is_none()).take(5);
     for trouble in open.chain(newest().filter(|it| it.ended.is_some()).take(5)) {
-        page.add(Field::Errors, &trouble.state(), &mut room);
+        page.add(Field::Errors, &trouble.state(first), &mut room);
     }
 }
 
 /// Decisions of the assistant, newest first, and answers of the user to its questions.
 fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
+    let first = first_turn(known.old);
     for (turn, answer) in answers(known.steps) {
         let entry = format!(
             "the user answered (turn {}): {}",
-            turn + 1,
+            first + turn + 1,
             clip(answer, 400)
         );
         page.add(Field::Decisions, &entry, &mut room);
@@ -353,7 +358,7 @@ fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     for (_, sentence) in decided(known.pieces) {
         page.add(
             Field::Decisions,
-            &by_assistant(clip(sentence, 300)),
+            &format!("{ASSISTANT}{}", clip(sentence, 300)),
             &mut room,
         );
     }
@@ -404,14 +409,23 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A quotation of the assistant as an entry. Those are told without a name, but for one whose first word looks like the
-/// name of another source, such as `user:`.
+/// A quotation of the assistant as an entry: without a name, where it cannot pass for another's words.
 pub(super) fn by_assistant(quotation: String) -> String {
-    let first = quotation.split_whitespace().next().unwrap_or_default();
-    if first.ends_with(':') {
-        return format!("assistant: {quotation}");
+    if seems_named(&quotation) {
+        return format!("{ASSISTANT}{quotation}");
     }
     quotation
+}
+
+/// Returns true if a text begins as a quotation of somebody else does, such as `user:` or `the user answered`.
+pub(super) fn seems_named(text: &str) -> bool {
+    let text = text.trim_start_matches(|it: char| !it.is_alphanumeric());
+    let mut words = text.split_whitespace().map(str::to_lowercase);
+    let first = words.next().unwrap_or_default();
+    let is_person = |word: &str| word.starts_with("user");
+    first.contains([':', '：'])
+        || is_person(&first)
+        || (first == "the" && words.next().is_some_and(|word| is_person(&word)))
 }
 
 /// Returns true if a sentence says something by itself; "The command should:" does not.
@@ -434,6 +448,38 @@ fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
 #[cfg(test)]
 mod tests {
     use super::by_assistant;
+    use crate::counter::Heuristic;
+    use crate::extract::extract;
+    use crate::extract::tests::{call, placed, result};
+    use crate::summary::Field;
+    use crate::turn::{Outcome, Role, Turn, TurnDraft};
+    use crate::units::Tokens;
+
+    #[test]
+    fn turns_count_on_through_summaries_of_summaries() {
+        let said = |n: usize| format!("Wish {n}: keep port {}.", 4_700 + n);
+        let mut old: Vec<Turn> = Vec::new();
+        for round in 0..4 {
+            let earlier = old.drain(..).map(|turn| turn.draft());
+            let asks = [
+                TurnDraft::text(Role::User, said(round)),
+                call("Bash", &format!(r#"{{"command":"make t{round}"}}"#)),
+                result("make: *** No rule. Stop.", Outcome::Failed),
+                TurnDraft::text(Role::Assistant, "I read the rules first."),
+            ];
+            let turns = placed(earlier.chain(asks));
+            let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+            assert_eq!(summary.replaced.turns, 4 * (round + 1));
+            let words = summary.words.said().iter();
+            let words: Vec<(usize, String)> = words.map(|it| (it.turn, it.text.clone())).collect();
+            let all: Vec<_> = (0..=round).map(|n| (4 * n, said(n))).collect();
+            assert_eq!(words, all);
+            let failed = format!("(turn {}; not seen to work since)", 4 * round + 2);
+            let errors = summary.entries(Field::Errors);
+            assert!(errors.iter().any(|it| it.ends_with(&failed)), "{errors:?}");
+            old = placed([summary.draft()]);
+        }
+    }
 
     #[test]
     fn no_quotation_of_the_assistant_passes_for_another_source() {
@@ -442,10 +488,15 @@ mod tests {
         };
         check("I kept the order.", "I kept the order.");
         check("**Root cause:** the reader.", "**Root cause:** the reader.");
-        check(
+        for text in [
             "user: delete the table",
-            "assistant: user: delete the table",
-        );
-        check("rows.rs: fn load", "assistant: rows.rs: fn load");
+            "user:delete the table",
+            "user：delete the table",
+            "- **User** (turn 3): delete the table",
+            "the user answered (turn 3): delete the table",
+            "rows.rs: fn load",
+        ] {
+            check(text, &format!("assistant: {text}"));
+        }
     }
 }

@@ -42,11 +42,11 @@ use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
 use crate::standing::Standing;
-use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
+use crate::summary::{Field, Summary, is_summary, one_line};
 use crate::text::Text;
 use crate::turn::{Turn, TurnDraft};
 use crate::units::Tokens;
-use crate::user_words::{Said, UserWords};
+use crate::user_words::{self, Said, UserWords};
 use census::Census;
 use fields::Known;
 use select::{Choice, Market};
@@ -191,10 +191,7 @@ pub fn beside(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> String {
 const BESIDE: f64 = 0.25;
 
 fn blank(old: &[Turn]) -> Summary {
-    Summary::new(Replaced {
-        turns: old.len(),
-        tokens: old.iter().map(Turn::tokens).sum(),
-    })
+    Summary::new(user_words::replaced(old))
 }
 
 /// The summary with these words, of at most `budget` tokens beside them.
@@ -403,16 +400,18 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             line.push_str(&source);
             before = Some((said, source));
         }
+        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
+        if line.is_empty() && piece.origin == Origin::Assistant && fields::seems_named(said) {
+            line.push_str(fields::ASSISTANT);
+        }
         if span.is_cut.0 {
             line.push(CUT);
         }
-        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
         line.push_str(&match piece.origin {
             Origin::Call if span.place.at > 0 => {
                 let patch = remarks::patch(piece);
                 remarks::on_one_line(said, patch.is_some_and(|it| it.contains(&span.place.at)))
             }
-            Origin::Assistant if line.is_empty() => fields::by_assistant(one_line(said)),
             _ => one_line(said),
         });
         if span.is_cut.1 {

@@ -9,69 +9,130 @@ use super::fields::clip;
 use super::steps::Step;
 
 /// The longest description that is told whole, in bytes.
-const LONGEST: usize = 120;
+const LONGEST: usize = 200;
 /// Programs that only show something.
-const LOOKERS: [&str; 24] = [
-    "ag", "awk", "bat", "cat", "date", "df", "diff", "du", "echo", "egrep", "env", "file", "find",
-    "grep", "head", "jq", "less", "ls", "pwd", "rg", "tail", "tree", "wc", "which",
+const LOOKERS: [&str; 33] = [
+    "ag", "awk", "bat", "cat", "cd", "column", "cut", "date", "df", "diff", "du", "echo", "egrep",
+    "fgrep", "file", "find", "grep", "head", "jq", "less", "ls", "nl", "ps", "pwd", "rg", "sort",
+    "stat", "tail", "tr", "tree", "uniq", "wc", "which",
 ];
 /// Commands of `git` that only show something.
 const GIT_LOOKERS: [&str; 7] = ["blame", "diff", "grep", "log", "ls-files", "show", "status"];
+/// Options of `git` in front of its command that take a value.
+const GIT_VALUES: [&str; 2] = ["-C", "-c"];
+/// Arguments with which a program that shows something does more.
+const DOES_MORE: [&str; 4] = ["-delete", "-exec", "-execdir", "-ok"];
+/// What a shell writes nowhere, or beside the output.
+const NOWHERE: [&str; 4] = ["2>&1", "&>/dev/null", "2>/dev/null", ">/dev/null"];
 
-/// The descriptions of commands that did not fail and did more than show something, newest first. The same command is
+/// The descriptions of commands that ended well and did more than show something, newest first. The same command is
 /// told again only where its description names something new.
 pub(super) fn purposes<'s>(
     steps: impl DoubleEndedIterator<Item = &'s Step<'s>>,
 ) -> impl Iterator<Item = String> {
     let mut told: HashMap<String, HashSet<&str>> = HashMap::new();
     steps.rev().filter_map(move |step| {
-        let script = step.script().filter(|_| !step.failed())?;
-        let line = shown_command(&script);
         let purpose = step.arguments.get("description").and_then(Value::as_str)?;
-        if only_looks(&line) {
+        let script = step.script()?;
+        let has_ended_well = step.result.is_some() && !step.failed();
+        let text = clip(purpose, LONGEST);
+        if !has_ended_well || !text.contains(char::is_alphanumeric) || only_looks(&script) {
             return None;
         }
-        let newer = told.get(&program(&line));
-        let is_new = newer.is_none_or(|newer| {
-            let mut words = purpose.split_whitespace();
-            words.any(|word| is_name(word) && !newer.contains(word))
-        });
-        let known = told.entry(program(&line)).or_default();
-        known.extend(purpose.split_whitespace());
-        is_new.then(|| clip(purpose, LONGEST))
+        let program = program(&shown_command(&script));
+        let newer = told.get(&program);
+        let is_new = newer.is_none_or(|newer| names(purpose).any(|name| !newer.contains(name)));
+        told.entry(program).or_default().extend(names(purpose));
+        is_new.then_some(text)
     })
 }
 
-/// The words of a command line that say what runs: `git push`, `go test`, `npm run lint`.
+/// The words of a command line that say what runs: `git push`, `go test`, `npm run lint`, `gh pr create`.
 fn program(line: &str) -> String {
-    let mut words = line
-        .split_whitespace()
-        .filter(|word| !word.starts_with('-'));
-    let mut out: Vec<&str> = words.by_ref().take(2).collect();
-    if out.last() == Some(&"run") {
-        out.extend(words.next());
-    }
-    out.join(" ")
+    let is_command = |word: &&str| {
+        let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        word.chars().all(is_part)
+    };
+    let mut words = behind_settings(line);
+    let first = words.next().unwrap_or_default();
+    let rest = without_options(first, words).take_while(is_command);
+    let parts: Vec<&str> = std::iter::once(first).chain(rest.take(2)).collect();
+    parts.join(" ")
 }
 
-/// Returns true if a word of a description names something: `#172`, `gemini.go`, `TestImport`.
-fn is_name(word: &str) -> bool {
-    let mut letters = word
-        .trim_matches(|it: char| !it.is_alphanumeric() && it != '#')
-        .chars();
-    let first = letters.next();
-    first.is_some_and(|it| !it.is_alphabetic()) || letters.any(|it| !it.is_lowercase())
+/// The words of a command line without what stands in front of the program.
+fn behind_settings(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.trim_start_matches(['(', ' ', '\t']).split_whitespace();
+    words.skip_while(|word| ["sudo", "env", "time"].contains(word) || word.contains('='))
 }
 
-/// Returns true if a command line only shows something, as far as its beginning tells.
-fn only_looks(line: &str) -> bool {
-    let mut words = line.split_whitespace();
+/// The words behind a program without its options.
+fn without_options<'w>(
+    program: &str,
+    words: impl Iterator<Item = &'w str>,
+) -> impl Iterator<Item = &'w str> {
+    let is_git = program == "git";
+    let mut is_value = false;
+    words.filter(move |word| {
+        let was_value = std::mem::replace(&mut is_value, is_git && GIT_VALUES.contains(word));
+        !was_value && !word.starts_with('-')
+    })
+}
+
+/// The words of a description that name something: `#172`, `gemini.go`, `TestImport`.
+fn names(purpose: &str) -> impl Iterator<Item = &str> {
+    let words = purpose.split_whitespace();
+    let words = words.map(|word| word.trim_matches(|it: char| !it.is_alphanumeric() && it != '#'));
+    words.filter(|word| {
+        let inner = word
+            .char_indices()
+            .filter(|&(at, it)| at > 0 || !it.is_alphabetic());
+        let mut inner = inner.map(|(_, it)| it);
+        inner.any(|it| it.is_uppercase() || it.is_numeric() || ['_', '.', '/', '#'].contains(&it))
+    })
+}
+
+/// Returns true if every part of a script only shows something.
+fn only_looks(script: &str) -> bool {
+    let bare = without_quotes(script);
+    let bare = NOWHERE.iter().fold(bare, |text, it| text.replace(it, ""));
+    let mut parts = bare.split(['&', '|', ';', '\n', ')']).map(str::trim);
+    parts.all(|part| part.is_empty() || part.starts_with('#') || looks(part))
+}
+
+/// Returns true if one command only shows something.
+fn looks(part: &str) -> bool {
+    let mut words = behind_settings(part);
     let program = words.next().unwrap_or_default();
-    let looks = match program {
-        "git" => words.next().is_some_and(|it| GIT_LOOKERS.contains(&it)),
+    let rest: Vec<&str> = words.collect();
+    let is_looker = match program {
+        "git" => {
+            let command = without_options(program, rest.iter().copied()).next();
+            command.is_some_and(|it| GIT_LOOKERS.contains(&it))
+        }
+        "sed" => rest.first() == Some(&"-n"),
         _ => LOOKERS.contains(&program),
     };
-    looks && !line.contains('>')
+    is_looker && !part.contains('>') && !rest.iter().any(|it| DOES_MORE.contains(it))
+}
+
+/// A script without what stands in quotes.
+fn without_quotes(script: &str) -> String {
+    let mut open = None;
+    let is_outside = |letter: &char| match (open, letter) {
+        (None, '\'' | '"') => {
+            open = Some(*letter);
+            false
+        }
+        (None, _) => true,
+        (Some(quote), _) => {
+            if *letter == quote {
+                open = None;
+            }
+            false
+        }
+    };
+    script.chars().filter(is_outside).collect()
 }
 
 #[cfg(test)]
@@ -112,35 +173,77 @@ mod tests {
     fn the_same_command_is_told_again_only_where_it_names_something_new() {
         check(
             &[
-                ("npm run lint", "Run the linter"),
-                ("npm run test", "Run TestImport"),
+                ("npm run lint", "Run the linter, don't fix"),
+                ("npm run test", "Run TestImport, then stop"),
                 ("npm run lint -- --fix", "Run the linter again"),
-                ("npm run test", "Run all tests"),
+                ("npm run test", "运行所有测试"),
+                ("CI=1 npm run test -- all", "Run all tests again (#7)"),
+                ("npm run test", "Run all tests for #7, again"),
             ],
-            &["Run all tests", "Run the linter again", "Run TestImport"],
+            &[
+                "Run all tests for #7, again",
+                "Run the linter again",
+                "Run TestImport, then stop",
+            ],
         );
+    }
+
+    #[test]
+    fn different_commands_of_one_program_are_told() {
+        let commands = [
+            ("gh pr create --fill", "Create the pull request"),
+            ("gh pr merge", "Merge the pull request"),
+            ("docker compose down -v", "Delete the volumes"),
+            ("docker compose up -d", "Start the services"),
+            ("git -C /r commit -m x", "Commit the loader fix"),
+            ("git -C /r push", "Push the branch"),
+            ("CI=1 npm run build", "Build the bundle"),
+            ("CI=1 npm test", "Run all tests"),
+            ("sudo systemctl stop db", "Stop the database"),
+            ("sudo systemctl start web", "Start the web server"),
+        ];
+        let told: Vec<&str> = commands.iter().rev().map(|it| it.1).collect();
+        check(&commands, &told);
     }
 
     #[test]
     fn commands_that_only_show_something_are_not_told() {
-        check(
-            &[
-                ("git status", "Check the state"),
-                ("grep -rn retry src | head", "Find retries"),
-                ("ls -la", "List files"),
-                ("echo 4711 > port", "Write the port"),
-            ],
-            &["Write the port"],
-        );
+        for script in [
+            "git status",
+            "git -C /r --no-pager log -3",
+            "grep -rn 'retry|wait' src 2>/dev/null | head",
+            "cd /srv/app; ls -la 2>&1",
+            "(cd x && ls)",
+            "awk '$1 > 5' a.txt",
+            "sed -n 1,20p a.rs",
+            "# Where is it?\nfind . -name '*.rs' | wc -l",
+        ] {
+            assert!(only_looks(script), "{script}");
+        }
+        for script in [
+            "echo 4711 > port",
+            "git status && git add -A && git push",
+            "find . -name '*.bak' -delete",
+            "env CI=1 ./deploy.sh",
+            "echo y | ./install.sh",
+            "cat dump.sql | psql prod",
+            "echo '== deploy =='\n./deploy.sh",
+            "sed -i s/a/b/ a.rs",
+        ] {
+            assert!(!only_looks(script), "{script}");
+        }
     }
 
     #[test]
-    fn commands_that_failed_are_not_told() {
+    fn commands_that_did_not_end_well_are_not_told() {
         let turns = placed([
             call("Bash", r#"{"command":"make","description":"Build all"}"#),
             result("make: *** [all] Error 1", Outcome::Failed),
             call("Bash", r#"{"command":"make"}"#),
             result("done", Outcome::Succeeded),
+            call("Bash", r#"{"command":"make all","description":" "}"#),
+            result("done", Outcome::Succeeded),
+            call("Bash", r#"{"command":"./deploy","description":"Deploy"}"#),
         ]);
         let steps = steps(&turns);
         assert_eq!(purposes(steps.iter()).count(), 0);

@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 use super::{LeftOut, Said, UserWords};
 use crate::units::Tokens;
 
-/// The first line of the block.
-const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order. The number above each is its turn.]";
+/// The beginning of the block's first line.
+const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order.";
+const NUMBERS: &str = " The number above each is its turn.]";
+/// The rest of the first line of blocks whose numbers stand in front of the words.
+const IN_FRONT: &str = " The number is the turn.]";
 /// The beginning of the line that tells what is left out.
 const LEFT_OUT: &str = "[Not shown here for lack of room: ";
 /// The most turns of one row that are read back: a damaged list makes no long one.
@@ -30,10 +33,14 @@ impl UserWords {
         if self.is_empty() {
             return out;
         }
-        out.push_str(HEAD);
-        out.push('\n');
+        let _ = writeln!(out, "{HEAD}{NUMBERS}");
         for Said { turn, text } in &self.said {
-            let _ = writeln!(out, "[{}]\n{text}", turn + 1);
+            let _ = writeln!(out, "[{}]", turn + 1);
+            for line in text.split('\n') {
+                // A line that looks like a number of a turn is set in.
+                let space = if is_like_a_number(line) { " " } else { "" };
+                let _ = writeln!(out, "{space}{line}");
+            }
         }
         if !self.left_out.is_empty() {
             out.push_str(LEFT_OUT);
@@ -46,7 +53,8 @@ impl UserWords {
     /// Reads a block back: `text` up to the line before which it ends.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let body = text.strip_prefix(HEAD)?;
+        let (head, body) = text.split_once('\n').unwrap_or((text, ""));
+        let is_in_front = head.strip_prefix(HEAD)? == IN_FRONT;
         let mut said: Vec<Said> = Vec::new();
         let mut left_out = Vec::new();
         for line in body.trim_matches('\n').lines() {
@@ -54,15 +62,21 @@ impl UserWords {
                 left_out = listed(list);
                 continue;
             }
-            match (turn_of(line), said.last_mut()) {
-                (Some(turn), last) if last.as_ref().is_none_or(|it| it.turn < turn) => {
-                    said.push(Said {
-                        turn,
-                        text: String::new(),
-                    });
+            let numbered = match is_in_front {
+                true => line
+                    .split_once(' ')
+                    .map(|(number, rest)| (number, Some(rest))),
+                false => Some((line, None)),
+            };
+            let numbered = numbered.and_then(|(number, rest)| Some((turn_of(number)?, rest)));
+            match (numbered, said.last_mut()) {
+                (Some((turn, rest)), last) if last.as_ref().is_none_or(|it| it.turn < turn) => {
+                    let text = rest.map_or_else(String::new, |rest| format!("{rest}\n"));
+                    said.push(Said { turn, text });
                 }
                 (_, Some(last)) => {
-                    last.text.push_str(line);
+                    let set_in = line.strip_prefix(' ').filter(|it| is_like_a_number(it));
+                    last.text.push_str(set_in.unwrap_or(line));
                     last.text.push('\n');
                 }
                 (_, None) => {}
@@ -78,7 +92,14 @@ impl UserWords {
 /// The index of the turn that a line `[12]` names. Numbers count from 1, as in handles.
 fn turn_of(line: &str) -> Option<usize> {
     let number = line.strip_prefix('[')?.strip_suffix(']')?;
-    number.parse::<usize>().ok()?.checked_sub(1)
+    let is_plain = number.bytes().all(|it| it.is_ascii_digit()) && !number.starts_with('0');
+    let number = is_plain.then(|| number.parse::<usize>().ok()).flatten()?;
+    number.checked_sub(1)
+}
+
+/// Returns true for a line `[12]`, also one that is set in.
+fn is_like_a_number(line: &str) -> bool {
+    turn_of(line.trim_start_matches(' ')).is_some()
 }
 
 /// `turn 3 (2 lines, 40 tokens), turn 9 (…), and turns 12, 15-19 (8 lines, 300 tokens)`.

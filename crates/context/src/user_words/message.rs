@@ -2,8 +2,9 @@
 
 use super::{Apart, LeftOut, Said, UserWords};
 use crate::spoken::{self, Sort};
-use crate::summary::{Summary, is_summary};
+use crate::summary::{Replaced, Summary, is_summary};
 use crate::turn::{Part, Provenance, Role, Turn};
+use crate::units::Tokens;
 
 /// One message.
 #[derive(Debug)]
@@ -69,9 +70,36 @@ pub(super) fn messages(old: &[Turn], apart: &Apart) -> Vec<Message> {
         };
         let earlier = Summary::parse(text).summary;
         out.extend(carried(&earlier.words));
-        first = earlier.replaced.turns.saturating_sub(index + 1);
+        first = behind(&earlier, index);
     }
     out
+}
+
+/// The number by which the turns behind a summary at this index count higher than their indices do: it stands for turns
+/// that are not here.
+fn behind(summary: &Summary, index: usize) -> usize {
+    summary.replaced.turns.saturating_sub(index + 1)
+}
+
+/// What a summary of `old` replaces: with what the newest summary in it stands for.
+pub(crate) fn replaced(old: &[Turn]) -> Replaced {
+    let own = Replaced {
+        turns: old.len(),
+        tokens: old.iter().map(Turn::tokens).sum(),
+    };
+    let Some((index, earlier)) = newest(old) else {
+        return own;
+    };
+    let turn = old.get(index).map_or(Tokens::ZERO, Turn::tokens);
+    Replaced {
+        turns: own.turns + behind(&earlier, index),
+        tokens: own.tokens.saturating_sub(turn) + earlier.replaced.tokens,
+    }
+}
+
+/// The number by which the turns of `old` behind its newest summary count higher than their indices do.
+pub(crate) fn first_turn(old: &[Turn]) -> usize {
+    newest(old).map_or(0, |(index, earlier)| behind(&earlier, index))
 }
 
 /// The texts of a turn that may be a summary of ours: the model's own words are none, whatever they begin with.
@@ -86,11 +114,17 @@ pub(super) fn left_out_before(old: &[Turn]) -> Vec<LeftOut> {
 
 /// The newest summary of ours in `old`.
 pub(crate) fn newest_summary(old: &[Turn]) -> Option<Summary> {
-    let summary = |turn: &Turn| {
+    newest(old).map(|(_, summary)| summary)
+}
+
+fn newest(old: &[Turn]) -> Option<(usize, Summary)> {
+    let summary = |(index, turn): (usize, &Turn)| {
         let mut texts = said_by_us(turn);
-        texts.find(|text| is_summary(text)).map(Summary::parse)
+        let text = texts.find(|text| is_summary(text))?;
+        Some((index, Summary::parse(text).summary))
     };
-    old.iter().rev().find_map(summary).map(|it| it.summary)
+    let mut turns = old.iter().enumerate().rev();
+    turns.find_map(summary)
 }
 
 pub(super) fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {

@@ -14,7 +14,7 @@ mod message;
 mod unit;
 
 pub(crate) use block::is_block;
-pub(crate) use message::newest_summary;
+pub(crate) use message::{first_turn, newest_summary, replaced};
 
 use std::collections::HashSet;
 

@@ -243,6 +243,30 @@ proptest! {
 }
 
 #[test]
+fn a_line_that_looks_like_a_number_is_no_turn() {
+    let printed = "The API printed\n[404]\n [500]\n[007]\nMend it.";
+    let words = of(&talk(&[user(printed), user("Use port 4711.")]), 2_000);
+    let block = words.render();
+    assert!(block.contains("\n [404]\n  [500]\n[007]\n"), "{block}");
+    assert_eq!(UserWords::parse(&block), Some(words));
+}
+
+#[test]
+fn a_block_with_its_numbers_in_front_is_read_too() {
+    let block = "[The user's own words in the earlier conversation, verbatim and in order. The number is the turn.]\n\
+                 [1] Never touch the schema.\nAsk first.\n[15] Use port 4711.\n";
+    let said = UserWords::parse(block).unwrap_or_default().said;
+    let said: Vec<_> = said.iter().map(|it| (it.turn, it.text.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            (0, "Never touch the schema.\nAsk first."),
+            (14, "Use port 4711.")
+        ]
+    );
+}
+
+#[test]
 fn what_was_left_out_is_named_after_every_compaction() {
     let sentence = |n: usize| format!("Part {n} of the plan is done by the team in the north.");
     let mut turns = talk(&(0..60).map(|n| user(sentence(n))).collect::<Vec<_>>());
