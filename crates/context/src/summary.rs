@@ -17,7 +17,7 @@ use crate::archive::Place;
 use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::counter::TokenCounter;
 use crate::text::Text;
-use crate::turn::{Part, Provenance, Role, TurnDraft};
+use crate::turn::{Part, Provenance, Role, Turn, TurnDraft};
 use crate::units::Tokens;
 use crate::user_words::{self, UserWords};
 
@@ -104,6 +104,14 @@ pub struct Replaced {
     pub turns: usize,
     /// Their tokens.
     pub tokens: Tokens,
+}
+
+impl Replaced {
+    /// What a summary of `old` replaces: with what the newest summary among them stands for.
+    #[must_use]
+    pub fn of(old: &[Turn]) -> Self {
+        user_words::replaced(old)
+    }
 }
 
 /// A summary of earlier turns.

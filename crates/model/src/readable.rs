@@ -119,10 +119,7 @@ pub(crate) fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<
     if summary.is_empty() {
         return Err(ModelError::NoHeadings { stop });
     }
-    summary.replaced = Replaced {
-        turns: order.old.len(),
-        tokens: order.source_tokens(),
-    };
+    summary.replaced = Replaced::of(&order.old);
     trim(&mut summary, order.budget.scaled(WORDS), counter);
     course.asked = asked;
     if !defects.is_empty() {

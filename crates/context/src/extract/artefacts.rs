@@ -261,13 +261,12 @@ impl Trouble {
         format!("{}: {}", self.at, self.line)
     }
 
-    /// `make: LINE (turn 12; the same worked in turn 15)`, where `first` turns stand in front of those at hand.
-    pub fn state(&self, first: usize) -> String {
-        // Numbers count from 1, as in handles.
-        let (headline, turn) = (self.headline(), first + self.turn + 1);
+    /// `make: LINE (turn 12; the same worked in turn 15)`, with the numbers that turns have by their index.
+    pub fn state(&self, number: impl Fn(usize) -> usize) -> String {
+        let (headline, turn) = (self.headline(), number(self.turn));
         match self.ended {
             Some(ended) => {
-                let ended = first + ended + 1;
+                let ended = number(ended);
                 format!("{headline} (turn {turn}; the same worked in turn {ended})")
             }
             None => format!("{headline} (turn {turn}; not seen to work since)"),

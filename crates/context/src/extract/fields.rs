@@ -19,7 +19,7 @@ use crate::sentence::sentences;
 use crate::summary::{Field, Summary, one_line};
 use crate::turn::Turn;
 use crate::units::Tokens;
-use crate::user_words::{Said, first_turn, newest_summary};
+use crate::user_words::{Said, newest_summary, numbers};
 
 /// The mark at the cut end of a quotation.
 const CUT: char = '…';
@@ -217,7 +217,7 @@ fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Toke
     } else if let Some(said) = first {
         page.quote(Field::Goal, &by_first(said), &said.text, budget.scaled(0.5));
     }
-    // Turns are numbered anew behind an earlier summary, so the number alone does not tell.
+    // The earlier summary may have told it shortened.
     let is_first = |said: &Said| match &before {
         Some(entry) => entry.strip_prefix(&by_first(said)).is_some_and(|told| {
             one_line(&said.text).starts_with(told.trim_end_matches([CUT, ' ']))
@@ -335,22 +335,22 @@ fn purposes_of(page: &mut Page<'_>, known: &Known<'_>, told: usize, budget: Toke
 /// Errors: those that are still open, then those that ended.
 fn errors(page: &mut Page<'_>, (known, done): (&Known<'_>, &Artefacts), budget: Tokens) {
     let mut room = budget;
-    let first = first_turn(known.old);
+    let number = numbers(known.old);
     let newest = || done.troubles.iter().rev();
     let open = newest().filter(|it| it.ended.is_none()).take(5);
     for trouble in open.chain(newest().filter(|it| it.ended.is_some()).take(5)) {
-        page.add(Field::Errors, &trouble.state(first), &mut room);
+        page.add(Field::Errors, &trouble.state(&number), &mut room);
     }
 }
 
 /// Decisions of the assistant, newest first, and answers of the user to its questions.
 fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
-    let first = first_turn(known.old);
+    let number = numbers(known.old);
     for (turn, answer) in answers(known.steps) {
         let entry = format!(
             "the user answered (turn {}): {}",
-            first + turn + 1,
+            number(turn),
             clip(answer, 400)
         );
         page.add(Field::Decisions, &entry, &mut room);
@@ -420,7 +420,8 @@ pub(super) fn by_assistant(quotation: String) -> String {
 /// Returns true if a text begins as a quotation of somebody else does, such as `user:` or `the user answered`.
 pub(super) fn seems_named(text: &str) -> bool {
     let text = text.trim_start_matches(|it: char| !it.is_alphanumeric());
-    let mut words = text.split_whitespace().map(str::to_lowercase);
+    let words = text.split_whitespace().map(str::to_lowercase);
+    let mut words = words.map(|word| word.trim_matches(['*', '_', '`', '"']).to_owned());
     let first = words.next().unwrap_or_default();
     let is_person = |word: &str| word.starts_with("user");
     first.contains([':', '：'])
@@ -494,6 +495,7 @@ mod tests {
             "user：delete the table",
             "- **User** (turn 3): delete the table",
             "the user answered (turn 3): delete the table",
+            "The **user** answered: delete the table",
             "rows.rs: fn load",
         ] {
             check(text, &format!("assistant: {text}"));

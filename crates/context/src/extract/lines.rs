@@ -86,9 +86,10 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
             let whole = piece.text.get(line).unwrap_or_default();
             // "Read file_path: src/a.rs" only points.
             piece.only_looks()
-                || said
-                    .lines()
-                    .all(|line| steps::points(line) || line.starts_with("description: "))
+                || said.lines().all(|line| {
+                    // What a command was for is told with the commands.
+                    steps::points(line) || piece.runs() && line.starts_with("description: ")
+                })
                 || is_excerpt && steps::is_raw(whole)
         }
         // Text in brackets is the client's, or what a tool says about its own output.

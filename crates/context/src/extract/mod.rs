@@ -42,11 +42,11 @@ use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
 use crate::standing::Standing;
-use crate::summary::{Field, Summary, is_summary, one_line};
+use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::text::Text;
 use crate::turn::{Turn, TurnDraft};
 use crate::units::Tokens;
-use crate::user_words::{self, Said, UserWords};
+use crate::user_words::{Said, UserWords};
 use census::Census;
 use fields::Known;
 use select::{Choice, Market};
@@ -191,7 +191,7 @@ pub fn beside(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> String {
 const BESIDE: f64 = 0.25;
 
 fn blank(old: &[Turn]) -> Summary {
-    Summary::new(user_words::replaced(old))
+    Summary::new(Replaced::of(old))
 }
 
 /// The summary with these words, of at most `budget` tokens beside them.

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::artefacts::shown_command;
 use super::fields::clip;
 use super::steps::Step;
 
@@ -22,8 +21,17 @@ const GIT_LOOKERS: [&str; 7] = ["blame", "diff", "grep", "log", "ls-files", "sho
 const GIT_VALUES: [&str; 2] = ["-C", "-c"];
 /// Arguments with which a program that shows something does more.
 const DOES_MORE: [&str; 4] = ["-delete", "-exec", "-execdir", "-ok"];
-/// What a shell writes nowhere, or beside the output.
-const NOWHERE: [&str; 4] = ["2>&1", "&>/dev/null", "2>/dev/null", ">/dev/null"];
+/// Redirections that keep nothing.
+const NOWHERE: [&str; 8] = [
+    "2>&1",
+    ">&2",
+    "&>/dev/null",
+    "&> /dev/null",
+    "2>/dev/null",
+    "2> /dev/null",
+    ">/dev/null",
+    "> /dev/null",
+];
 
 /// The descriptions of commands that ended well and did more than show something, newest first. The same command is
 /// told again only where its description names something new.
@@ -36,10 +44,10 @@ pub(super) fn purposes<'s>(
         let script = step.script()?;
         let has_ended_well = step.result.is_some() && !step.failed();
         let text = clip(purpose, LONGEST);
-        if !has_ended_well || !text.contains(char::is_alphanumeric) || only_looks(&script) {
+        if !has_ended_well || !text.contains(char::is_alphanumeric) {
             return None;
         }
-        let program = program(&shown_command(&script));
+        let program = program(&script)?;
         let newer = told.get(&program);
         let is_new = newer.is_none_or(|newer| names(purpose).any(|name| !newer.contains(name)));
         told.entry(program).or_default().extend(names(purpose));
@@ -47,22 +55,32 @@ pub(super) fn purposes<'s>(
     })
 }
 
-/// The words of a command line that say what runs: `git push`, `go test`, `npm run lint`, `gh pr create`.
-fn program(line: &str) -> String {
-    let is_command = |word: &&str| {
-        let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+/// The words that say what a script runs: `git push`, `go test`, `npm run lint`, `gh pr create`. Of several commands the
+/// last counts; `None` if all of them only show something.
+fn program(script: &str) -> Option<String> {
+    let (bare, is_whole) = without_quotes(script);
+    let bare = NOWHERE.iter().fold(bare, |text, it| text.replace(it, " "));
+    let mut parts = bare.rsplit(['&', '|', ';', '\n', '(', ')']);
+    let part = parts.find(|part| !looks(part));
+    // What is not read may do anything.
+    let part = part.or_else(|| (!is_whole).then_some(&*bare))?;
+    let is_command = |word: &str| {
+        let is_part = |it: char| it.is_ascii_lowercase() || ['-', ':', '_'].contains(&it);
         word.chars().all(is_part)
     };
-    let mut words = behind_settings(line);
+    let mut words = behind_settings(part);
     let first = words.next().unwrap_or_default();
-    let rest = without_options(first, words).take_while(is_command);
-    let parts: Vec<&str> = std::iter::once(first).chain(rest.take(2)).collect();
-    parts.join(" ")
+    let mut rest = without_options(first, words);
+    let second = rest.next().unwrap_or_default();
+    let third = rest
+        .next()
+        .filter(|it| is_command(second) && is_command(it));
+    Some([first, second, third.unwrap_or_default()].join(" "))
 }
 
 /// The words of a command line without what stands in front of the program.
 fn behind_settings(line: &str) -> impl Iterator<Item = &str> {
-    let words = line.trim_start_matches(['(', ' ', '\t']).split_whitespace();
+    let words = line.split_whitespace();
     words.skip_while(|word| ["sudo", "env", "time"].contains(word) || word.contains('='))
 }
 
@@ -92,14 +110,6 @@ fn names(purpose: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns true if every part of a script only shows something.
-fn only_looks(script: &str) -> bool {
-    let bare = without_quotes(script);
-    let bare = NOWHERE.iter().fold(bare, |text, it| text.replace(it, ""));
-    let mut parts = bare.split(['&', '|', ';', '\n', ')']).map(str::trim);
-    parts.all(|part| part.is_empty() || part.starts_with('#') || looks(part))
-}
-
 /// Returns true if one command only shows something.
 fn looks(part: &str) -> bool {
     let mut words = behind_settings(part);
@@ -110,29 +120,42 @@ fn looks(part: &str) -> bool {
             let command = without_options(program, rest.iter().copied()).next();
             command.is_some_and(|it| GIT_LOOKERS.contains(&it))
         }
+        // Settings alone.
+        "" => true,
         "sed" => rest.first() == Some(&"-n"),
+        "sort" => !rest.contains(&"-o"),
         _ => LOOKERS.contains(&program),
     };
     is_looker && !part.contains('>') && !rest.iter().any(|it| DOES_MORE.contains(it))
 }
 
-/// A script without what stands in quotes.
-fn without_quotes(script: &str) -> String {
+/// A script without comments, with `_` for each quotation and each letter behind a backslash, and true if that is all of
+/// it: it is read up to a command within another, or to a quotation without an end.
+fn without_quotes(script: &str) -> (String, bool) {
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let lines = script.lines().filter(|line| !is_comment(line));
+    let script = lines.collect::<Vec<_>>().join("\n").replace("\\\n", " ");
+    let mut out = String::new();
     let mut open = None;
-    let is_outside = |letter: &char| match (open, letter) {
-        (None, '\'' | '"') => {
-            open = Some(*letter);
-            false
-        }
-        (None, _) => true,
-        (Some(quote), _) => {
-            if *letter == quote {
-                open = None;
+    let mut letters = script.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_nested = letter == '`' || letter == '$' && letters.peek() == Some(&'(');
+        match (open, letter) {
+            (None | Some('"'), _) if is_nested => return (out, false),
+            (None | Some('"'), '\\') => {
+                letters.next();
+                out.push('_');
             }
-            false
+            (None, '\'' | '"') => {
+                open = Some(letter);
+                out.push('_');
+            }
+            (Some(quote), _) if letter == quote => open = None,
+            (Some(_), _) => {}
+            (None, _) => out.push(letter),
         }
-    };
-    script.chars().filter(is_outside).collect()
+    }
+    (out, open.is_none())
 }
 
 #[cfg(test)]
@@ -201,6 +224,12 @@ mod tests {
             ("CI=1 npm test", "Run all tests"),
             ("sudo systemctl stop db", "Stop the database"),
             ("sudo systemctl start web", "Start the web server"),
+            ("python seed.py", "Seed the database"),
+            ("python train.py", "Train the model"),
+            ("npm run test:unit", "Run the unit tests"),
+            ("npm run db:migrate", "Migrate the database"),
+            ("make t1 2>&1 | tail -3", "Make the first target"),
+            ("git add -A && git stash", "Put everything aside"),
         ];
         let told: Vec<&str> = commands.iter().rev().map(|it| it.1).collect();
         check(&commands, &told);
@@ -216,9 +245,12 @@ mod tests {
             "(cd x && ls)",
             "awk '$1 > 5' a.txt",
             "sed -n 1,20p a.rs",
-            "# Where is it?\nfind . -name '*.rs' | wc -l",
+            "# Where's it?\nfind . -name '*.rs' | wc -l",
+            "env | sort",
+            "ls x 2> /dev/null; echo a >&2",
+            "find . \\\n -name x",
         ] {
-            assert!(only_looks(script), "{script}");
+            assert_eq!(program(script), None, "{script}");
         }
         for script in [
             "echo 4711 > port",
@@ -229,8 +261,16 @@ mod tests {
             "cat dump.sql | psql prod",
             "echo '== deploy =='\n./deploy.sh",
             "sed -i s/a/b/ a.rs",
+            "# Don't wait\n./deploy.sh",
+            "echo it\\'s time && ./deploy.sh",
+            "git add -A && git commit -m \"$(cat <<'EOF'\nDon't\nEOF\n)\"",
+            "cd \"/Users/me/My App\" && \"./build.sh\"",
+            "\"/opt/my app/deploy.sh\"",
+            "echo \"$(git push)\"",
+            "echo 'never closed",
+            "sort -o a a",
         ] {
-            assert!(!only_looks(script), "{script}");
+            assert!(program(script).is_some(), "{script}");
         }
     }
 

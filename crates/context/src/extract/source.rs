@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::folder;
-use super::steps::{self, PATHS, SOUGHT, Step};
+use super::steps::{self, COMMANDS, PATHS, SOUGHT, Step};
 use crate::identifiers;
 use crate::summary::is_summary;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
@@ -53,6 +53,12 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
+    /// Returns true if it is a call that runs a command.
+    pub fn runs(&self) -> bool {
+        let mut names = self.arguments.iter().map(|(name, _)| name.as_str());
+        self.origin == Origin::Call && names.any(|name| COMMANDS.contains(&name))
+    }
+
     /// Returns true if the piece is a call that only looks: besides paths and what it looks for, its arguments are
     /// numbers and flags, or those of a search single words. What says more may do more.
     pub fn only_looks(&self) -> bool {

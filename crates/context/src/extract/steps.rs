@@ -40,7 +40,7 @@ const CHANGES: [&str; 10] = [
 /// The tags around a refusal of Claude Code itself.
 const REFUSAL: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
 /// Names under which tools take a command line.
-const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+pub(super) const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 /// Phrases with which tools report that a command failed.
 const EXITS: [&str; 4] = [
     "exit code",

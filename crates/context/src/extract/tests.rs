@@ -435,14 +435,13 @@ fn the_goal_is_what_the_user_asked_first_across_summaries() {
 }
 
 #[test]
-fn a_request_with_the_number_of_the_first_one_is_told() {
+fn turns_count_on_from_the_words_where_a_summary_says_too_few() {
     let mut turns = small_session();
     turns.insert(
         0,
         placed([TurnDraft::text(Role::Assistant, "Hello.")]).remove(0),
     );
     let mut first = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    // As a third compaction in a row numbers the turns.
     first.replaced.turns = 1;
     let newest = "Now write the test of the ordered channel.";
     let turns = placed([first.draft(), TurnDraft::text(Role::User, newest)]);
@@ -453,7 +452,7 @@ fn a_request_with_the_number_of_the_first_one_is_told() {
         "{goal}"
     );
     assert!(
-        goal.contains(&format!("newest request (turn 2): {newest}")),
+        goal.contains(&format!("newest request (turn 3): {newest}")),
         "{goal}"
     );
 }

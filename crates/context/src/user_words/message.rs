@@ -76,30 +76,39 @@ pub(super) fn messages(old: &[Turn], apart: &Apart) -> Vec<Message> {
 }
 
 /// The number by which the turns behind a summary at this index count higher than their indices do: it stands for turns
-/// that are not here.
+/// that are not here. A block without a summary does not say for how many; its words do.
 fn behind(summary: &Summary, index: usize) -> usize {
-    summary.replaced.turns.saturating_sub(index + 1)
+    let words = &summary.words;
+    let said = words.said.iter().map(|it| it.turn);
+    let left_out = words.left_out.iter().map(|it| it.turn);
+    let named = said.chain(left_out).max().map_or(0, |last| last + 1);
+    summary.replaced.turns.max(named).saturating_sub(index + 1)
 }
 
 /// What a summary of `old` replaces: with what the newest summary in it stands for.
 pub(crate) fn replaced(old: &[Turn]) -> Replaced {
-    let own = Replaced {
-        turns: old.len(),
-        tokens: old.iter().map(Turn::tokens).sum(),
-    };
+    let tokens = |turns: &[Turn]| turns.iter().map(Turn::tokens).sum::<Tokens>();
     let Some((index, earlier)) = newest(old) else {
-        return own;
+        return Replaced {
+            turns: old.len(),
+            tokens: tokens(old),
+        };
     };
-    let turn = old.get(index).map_or(Tokens::ZERO, Turn::tokens);
+    // What stands in front of the summary was counted when it was made.
+    let own = old.get(index + 1..).unwrap_or_default();
     Replaced {
-        turns: own.turns + behind(&earlier, index),
-        tokens: own.tokens.saturating_sub(turn) + earlier.replaced.tokens,
+        turns: old.len() + behind(&earlier, index),
+        tokens: tokens(own) + earlier.replaced.tokens,
     }
 }
 
-/// The number by which the turns of `old` behind its newest summary count higher than their indices do.
-pub(crate) fn first_turn(old: &[Turn]) -> usize {
-    newest(old).map_or(0, |(index, earlier)| behind(&earlier, index))
+/// The numbers of the turns of `old` by their index. They count from 1, as in handles.
+pub(crate) fn numbers(old: &[Turn]) -> impl Fn(usize) -> usize {
+    let found = newest(old).map(|(index, earlier)| (index, behind(&earlier, index)));
+    move |index| match found {
+        Some((at, first)) if index > at => first + index + 1,
+        _ => index + 1,
+    }
 }
 
 /// The texts of a turn that may be a summary of ours: the model's own words are none, whatever they begin with.

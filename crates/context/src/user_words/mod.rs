@@ -14,7 +14,7 @@ mod message;
 mod unit;
 
 pub(crate) use block::is_block;
-pub(crate) use message::{first_turn, newest_summary, replaced};
+pub(crate) use message::{newest_summary, numbers, replaced};
 
 use std::collections::HashSet;
 

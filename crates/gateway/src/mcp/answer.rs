@@ -43,7 +43,7 @@ impl Trouble {
     pub(super) fn none() -> Self {
         Self {
             code: error::NO_CONVERSATION,
-            message: "the gateway has no conversation yet".to_owned(),
+            message: "there is no conversation yet that you may see".to_owned(),
             remedy: Some(
                 "A conversation begins with the first request that the gateway answers.".to_owned(),
             ),

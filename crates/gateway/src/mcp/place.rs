@@ -40,10 +40,8 @@ pub(super) async fn conversation(
     if let Some(name) = made.conversation {
         return named(name, &known);
     }
-    match known.as_slice() {
-        [] => return Err(Trouble::none()),
-        [only] => return ConversationId::parse(&only.id).ok_or_else(Trouble::none),
-        _ => {}
+    if let [only] = known.as_slice() {
+        return ConversationId::parse(&only.id).ok_or_else(Trouble::none);
     }
     for _ in 0..PAUSES {
         if !callers.is_empty() {
@@ -54,6 +52,9 @@ pub(super) async fn conversation(
     }
     if let [one] = callers.as_slice() {
         return Ok(*one);
+    }
+    if callers.is_empty() && known.is_empty() {
+        return Err(Trouble::none());
     }
     let ids: Vec<String> = callers.iter().map(ToString::to_string).collect();
     let may_be = |line: &&Line| ids.is_empty() || ids.contains(&line.id);

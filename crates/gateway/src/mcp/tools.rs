@@ -320,9 +320,9 @@ fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D:
     let Some(number) = Option::<Number>::deserialize(deserializer).map_err(|_| wrong())? else {
         return Ok(None);
     };
-    let text = number.to_string();
-    let digits = text.strip_suffix(".0").unwrap_or(&text);
-    digits.parse().map(Some).map_err(|_| wrong())
+    let whole = number.as_f64().filter(|it| it.fract() == 0.0 && *it >= 0.0);
+    let whole = whole.ok_or_else(wrong)?.abs();
+    Ok(Some(format!("{whole:.0}").parse().unwrap_or(usize::MAX)))
 }
 
 fn within(wanted: Option<usize>, (usual, most): (usize, usize)) -> usize {
