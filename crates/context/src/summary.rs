@@ -107,7 +107,7 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// What a summary of `old` replaces: with what the newest summary among them stands for.
+    /// The turns that a summary of `old` replaces, with those that the newest summary among them stands for.
     #[must_use]
     pub fn of(old: &[Turn]) -> Self {
         user_words::replaced(old)

@@ -323,7 +323,7 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     }
 }
 
-/// What commands were for that the last steps do not tell, newest first.
+/// Adds the purposes of commands that the last steps do not tell, newest first.
 fn purposes_of(page: &mut Page<'_>, known: &Known<'_>, told: usize, budget: Tokens) {
     let mut room = budget;
     let before = known.steps.iter().filter(|step| step.turn < told);

@@ -1,4 +1,4 @@
-//! What commands were for, in the agent's words: many clients let it describe each command.
+//! The purposes of commands, in the agent's words: many clients let it describe each command.
 
 use std::collections::{HashMap, HashSet};
 

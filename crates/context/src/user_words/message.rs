@@ -85,7 +85,7 @@ fn behind(summary: &Summary, index: usize) -> usize {
     summary.replaced.turns.max(named).saturating_sub(index + 1)
 }
 
-/// What a summary of `old` replaces: with what the newest summary in it stands for.
+/// The turns that a summary of `old` replaces, with those that the newest summary in it stands for.
 pub(crate) fn replaced(old: &[Turn]) -> Replaced {
     let tokens = |turns: &[Turn]| turns.iter().map(Turn::tokens).sum::<Tokens>();
     let Some((index, earlier)) = newest(old) else {
