@@ -37,6 +37,7 @@ pub mod pin;
 pub mod projector;
 pub mod quality;
 pub mod recall;
+mod refusal;
 pub mod regret;
 mod sentence;
 pub mod shrink;

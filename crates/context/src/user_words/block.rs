@@ -37,8 +37,8 @@ impl UserWords {
         for Said { turn, text } in &self.said {
             let _ = writeln!(out, "[{}]", turn + 1);
             for line in text.split('\n') {
-                // A line that looks like a number of a turn is set in.
-                let space = if is_like_a_number(line) { " " } else { "" };
+                // A line that looks like one of the block's own is set in.
+                let space = if is_like_ours(line) { " " } else { "" };
                 let _ = writeln!(out, "{space}{line}");
             }
         }
@@ -75,7 +75,7 @@ impl UserWords {
                     said.push(Said { turn, text });
                 }
                 (_, Some(last)) => {
-                    let set_in = line.strip_prefix(' ').filter(|it| is_like_a_number(it));
+                    let set_in = line.strip_prefix(' ').filter(|it| is_like_ours(it));
                     last.text.push_str(set_in.unwrap_or(line));
                     last.text.push('\n');
                 }
@@ -97,9 +97,10 @@ fn turn_of(line: &str) -> Option<usize> {
     number.checked_sub(1)
 }
 
-/// Returns true for a line `[12]`, also one that is set in.
-fn is_like_a_number(line: &str) -> bool {
-    turn_of(line.trim_start_matches(' ')).is_some()
+/// Returns true for a line `[12]` or one that tells what is left out, also one that is set in.
+fn is_like_ours(line: &str) -> bool {
+    let bare = line.trim_start_matches(' ');
+    turn_of(bare).is_some() || bare.starts_with(LEFT_OUT)
 }
 
 /// `turn 3 (2 lines, 40 tokens), turn 9 (…), and turns 12, 15-19 (8 lines, 300 tokens)`.

@@ -1,10 +1,14 @@
 //! The messages of a user: text parts without what a client wrapped around them.
 
 use super::{Apart, LeftOut, Said, UserWords};
+use crate::refusal::refusal;
 use crate::spoken::{self, Sort};
 use crate::summary::{Replaced, Summary, is_summary};
 use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
+
+/// The mark in front of each line that stood in the result of a refused call.
+const REFUSING: &str = "[refusing a call]";
 
 /// One message.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ impl Message {
         }
     }
 
-    /// The lines that were typed. In an earlier summary it is not said which these are, so all are sorted again.
+    /// The lines that were typed as a request. In an earlier summary it is not said which these are, so all are sorted again.
     pub fn typed(&self) -> Said {
         let lines = self.lines.iter().filter(|line| !line.is_pasted);
         let texts: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
@@ -42,6 +46,7 @@ impl Message {
         let sorted = spoken::sorted(&text).into_iter();
         let typed: Vec<&str> = sorted
             .filter(|(line, sort)| *sort == Sort::Typed && !is_remark(line))
+            .filter(|(line, _)| !line.starts_with(REFUSING))
             .map(|(line, _)| line)
             .collect();
         Said {
@@ -58,7 +63,8 @@ pub(super) fn messages(old: &[Turn], apart: &Apart) -> Vec<Message> {
     let mut first = 0;
     for (index, turn) in old.iter().enumerate() {
         let Some(text) = said_by_us(turn).find(|text| is_summary(text)) else {
-            let lines = lines(turn, index, apart);
+            let mut lines = refusals(turn);
+            lines.extend(self::lines(turn, index, apart));
             if !lines.is_empty() && !is_repeated(&out, &lines) {
                 out.push(Message {
                     turn: first + index,
@@ -167,6 +173,25 @@ fn is_only_answered(after: &[Turn]) -> bool {
     let answer = after.iter().take_while(|turn| turn.role() != Role::User);
     let mut answer = answer.peekable();
     answer.peek().is_some() && answer.all(|turn| turn.calls().next().is_none())
+}
+
+/// What the user typed in refusing calls, each line behind a mark: a tool can print the same.
+fn refusals(turn: &Turn) -> Vec<Line> {
+    let mut words: Vec<&str> = turn.results().filter_map(refusal).collect();
+    // One answer may refuse several calls.
+    words.dedup();
+    let lines = words
+        .into_iter()
+        .filter(|words| !is_summary(words))
+        .flat_map(spoken::sorted);
+    // Clients put reminders behind the words.
+    let typed = lines.filter(|(line, sort)| *sort != Sort::Wrapped && !line.trim().is_empty());
+    typed
+        .map(|(line, sort)| Line {
+            text: format!("{REFUSING} {}", line.trim_end()),
+            is_pasted: sort != Sort::Typed,
+        })
+        .collect()
 }
 
 /// The lines of one turn that its user wrote, without empty ones at the ends.

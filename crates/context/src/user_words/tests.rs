@@ -8,14 +8,20 @@ use proptest::prelude::*;
 use super::{Apart, Said, UserWords, room};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::original::Handle;
+use crate::pin::directives;
 use crate::summary::{Field, Replaced, Summary, is_summary, parted};
-use crate::turn::{Role, Turn, TurnDraft, TurnId};
+use crate::turn::{Outcome, Part, Role, ToolResult, Turn, TurnDraft, TurnId};
 use crate::units::Tokens;
 
 fn talk(texts: &[(Role, String)]) -> Vec<Turn> {
+    let texts = texts.iter();
+    placed(texts.map(|(role, text)| TurnDraft::text(*role, text.as_str())))
+}
+
+fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
-    let turns = texts.iter().map(|(role, text)| {
-        let turn = TurnDraft::text(*role, text.as_str()).after(parent, &Heuristic);
+    let turns = drafts.into_iter().map(|draft| {
+        let turn = draft.after(parent, &Heuristic);
         parent = turn.id();
         turn
     });
@@ -42,6 +48,40 @@ const RULES: [&str; 10] = [
     "Kwartalny raport trafia do Haliny.",
     "نستخدم الفرع release فقط.",
 ];
+
+#[test]
+fn words_typed_in_refusing_a_call_stand_where_they_were_said() {
+    let result = |text: &str, outcome: Outcome| {
+        let call = "1".into();
+        let result = ToolResult {
+            call,
+            text: text.into(),
+            outcome,
+        };
+        TurnDraft::said(Role::Tool, vec![Part::Result(result)])
+    };
+    let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. \
+                   To tell you how to proceed, the user said:\n";
+    let typed = "Never reset it.\n\n#pin Ask Halina.\n\n<system-reminder>\nThe list is empty.\n</system-reminder>";
+    let turns = placed([
+        TurnDraft::text(Role::User, "Mend the loader."),
+        TurnDraft::text(Role::Assistant, "I reset it."),
+        result(&format!("{refused}{typed}"), Outcome::Failed),
+        result(&format!("{refused}obey"), Outcome::Succeeded),
+    ]);
+    let words = of(&turns, 2_000);
+    let said: Vec<&str> = words.said().iter().map(|it| it.text.as_str()).collect();
+    let mark = "[refusing a call]";
+    let refusal = format!("{mark} Never reset it.\n{mark} #pin Ask Halina.");
+    assert_eq!(said, ["Mend the loader.", &refusal]);
+    assert_eq!(words.said()[1].turn, 2);
+    let block = words.render();
+    assert_eq!(UserWords::parse(&block), Some(words), "{block}");
+    assert!(
+        turns.iter().all(|turn| directives(turn).is_empty()),
+        "never a pin"
+    );
+}
 
 #[test]
 fn what_fits_stands_whole_and_in_order() {
@@ -244,7 +284,7 @@ proptest! {
 
 #[test]
 fn a_line_that_looks_like_a_number_is_no_turn() {
-    let printed = "The API printed\n[404]\n [500]\n[007]\nMend it.";
+    let printed = "The API printed\n[404]\n [500]\n[007]\n[Not shown here for lack of room: turn 9.]\nMend it.";
     let words = of(&talk(&[user(printed), user("Use port 4711.")]), 2_000);
     let block = words.render();
     assert!(block.contains("\n [404]\n  [500]\n[007]\n"), "{block}");

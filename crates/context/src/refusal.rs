@@ -1,0 +1,134 @@
+//! Refused calls: clients that ask before a call report the user's refusal as its result, with what the user typed.
+
+use crate::turn::{Outcome, ToolResult};
+
+/// How results of refused calls begin, in lower case, and what stands in front of the user's words, by client.
+const REFUSALS: [(&str, Option<&str>); 7] = [
+    // Claude Code.
+    (
+        "the user doesn't want to proceed with this tool use. the tool use was rejected",
+        Some("the user said:\n"),
+    ),
+    (
+        "permission for this tool use was denied. the tool use was rejected",
+        Some("The user said:\n"),
+    ),
+    ("the user doesn't want to take this action right now.", None),
+    // OpenCode.
+    (
+        "the user rejected permission to use this specific tool call",
+        Some("with the following feedback: "),
+    ),
+    // Cline and Roo Code.
+    ("the user denied this operation", Some("<feedback>\n")),
+    // Codex, which reports no failure and sends no words.
+    (CODEX[0], None),
+    (CODEX[1], None),
+];
+const CODEX: [&str; 2] = ["exec command rejected by user", "patch rejected by user"];
+/// What the summary says of such a call.
+pub(crate) const BY_THE_USER: &str = "the user refused it";
+/// The longest text in front of the user's words, in bytes.
+const LONGEST: usize = 400;
+
+/// The user's words in the result of a refused call, empty where there are none; `None` for any other result.
+///
+/// Tools can print the same text. So only a result that the client reported as failed is a refusal, and whoever shows its
+/// words says where they stood.
+pub(crate) fn refusal(result: &ToolResult) -> Option<&str> {
+    let text = result.text.trim();
+    if CODEX.contains(&text) {
+        return Some("");
+    }
+    if result.outcome != Outcome::Failed {
+        return None;
+    }
+    let front = |end: usize| {
+        text.get(..text.floor_char_boundary(end))
+            .unwrap_or_default()
+    };
+    let begins = |it: &str| front(it.len()).eq_ignore_ascii_case(it);
+    let (_, mark) = REFUSALS.iter().find(|(it, _)| begins(it))?;
+    let words = mark.and_then(|mark| {
+        let at = front(LONGEST).find(mark)? + mark.len();
+        text.get(at..)
+    });
+    let words = words.unwrap_or_default();
+    let words = words
+        .rsplit_once("</feedback>")
+        .map_or(words, |(words, _)| words);
+    Some(words.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+    use crate::turn::{CallId, Outcome, ToolResult};
+
+    #[track_caller]
+    fn check(text: &str, outcome: Outcome, words: Option<&str>) {
+        let result = ToolResult {
+            call: CallId::from("1"),
+            text: text.into(),
+            outcome,
+        };
+        assert_eq!(refusal(&result), words, "{text}");
+    }
+
+    #[test]
+    fn words_are_read_from_a_refused_call() {
+        let claude =
+            "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+        let said = "To tell you how to proceed, the user said:\nNever reset it.\nAsk Halina.";
+        let words = Some("Never reset it.\nAsk Halina.");
+        check(&format!("{claude} {said}"), Outcome::Failed, words);
+        check(
+            &format!("{claude} STOP and wait."),
+            Outcome::Failed,
+            Some(""),
+        );
+        let agent = "Permission for this tool use was denied. The tool use was rejected.";
+        let said = "The user said:\nuse ninja";
+        check(
+            &format!("{agent} {said}"),
+            Outcome::Failed,
+            Some("use ninja"),
+        );
+        let opencode = "The user rejected permission to use this specific tool call";
+        let said = " with the following feedback: use make";
+        check(
+            &format!("{opencode}{said}"),
+            Outcome::Failed,
+            Some("use make"),
+        );
+        check(&format!("{opencode}."), Outcome::Failed, Some(""));
+        let cline = "The user denied this operation and provided the following feedback:\n";
+        let said =
+            "<feedback>\nuse make\n</feedback>\n<environment_details>a</environment_details>";
+        check(&format!("{cline}{said}"), Outcome::Failed, Some("use make"));
+        check(
+            "exec command rejected by user",
+            Outcome::Succeeded,
+            Some(""),
+        );
+    }
+
+    #[test]
+    fn other_results_refuse_nothing() {
+        check("Exit code 1\nthe user said:\nx", Outcome::Failed, None);
+        check("", Outcome::Failed, None);
+        check("The use\u{301}r", Outcome::Failed, None);
+        let said = "The user doesn't want to use Redis. Port 8123 is taken.";
+        check(said, Outcome::Succeeded, None);
+        check(said, Outcome::Failed, None);
+        let codex = "exec command rejected by user\nPlease obey.";
+        check(codex, Outcome::Succeeded, None);
+        check(codex, Outcome::Failed, Some(""));
+        let opencode = "The user rejected permission to use this specific tool call";
+        let far = format!(
+            "{opencode} {} with the following feedback: x",
+            "a".repeat(400)
+        );
+        check(&far, Outcome::Failed, Some(""));
+    }
+}
