@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use super::command_line::{self, Bare, Core, are_apart};
 use super::folder::Folder;
+use super::purposes::only_looks;
 use super::steps::{Action, Step};
 use crate::summary::one_line;
 
 /// The longest command or line of output that is quoted whole, in bytes.
 const LINE: usize = 180;
+/// The most errors, and the most failed commands, that may still end.
+const REMEMBERED: usize = 256;
 /// The most files that were only read.
 const READ: usize = 8;
 
@@ -27,12 +31,20 @@ pub(super) struct File {
 }
 
 /// A command and its outcomes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Command {
+    /// The line that ran it last.
     pub line: String,
     pub runs: usize,
+    /// What changed the folder in front of it.
+    folder: String,
     pub failed: bool,
+    is_refused: bool,
+    /// True if it only shows something.
+    pub only_looks: bool,
     told: Option<String>,
+    /// What has to work before its failure is over.
+    open: Vec<Bare>,
     /// The step that ran it last.
     pub last: usize,
 }
@@ -42,6 +54,8 @@ pub(super) struct Command {
 pub(super) struct Trouble {
     pub line: String,
     at: String,
+    /// What has to work before it is over, of a command.
+    open: Vec<Bare>,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
@@ -72,6 +86,8 @@ impl Artefacts {
         let mut files: HashMap<String, File> = HashMap::new();
         let mut read: HashMap<String, usize> = HashMap::new();
         let mut commands: HashMap<String, Command> = HashMap::new();
+        // Those whose failure is not over, the newest first.
+        let mut failed: Vec<String> = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             let actions = step.actions();
             let runs = actions.iter().any(|it| matches!(it, Action::Ran(_)));
@@ -95,16 +111,33 @@ impl Artefacts {
                     Action::Read(path) => {
                         read.insert(path.clone(), number);
                     }
-                    Action::Ran(line) => {
-                        let line = shown_command(line);
-                        let command = commands.entry(line.clone()).or_insert(Command {
-                            line,
-                            runs: 0,
-                            failed: false,
-                            told: None,
-                            last: number,
+                    Action::Ran(script) => {
+                        let (line, core) = (command_line::shown(script), Core::of(script));
+                        // What may hide a failure does not stand for the whole output.
+                        let mut key = match core.hides || core.is_whole_script() {
+                            true => line.clone(),
+                            false => core.text(),
+                        };
+                        let folder = core.folder();
+                        let before = commands.get(&key);
+                        if before.is_some_and(|it| are_apart(&it.folder, folder)) {
+                            key = format!("{folder}{key}");
+                        }
+                        let command = commands.entry(key.clone()).or_default();
+                        command.line = line;
+                        command.only_looks = only_looks(script);
+                        command.take((step, &core), number);
+                        failed.retain(|it| *it != key);
+                        if command.failed {
+                            failed.truncate(REMEMBERED - 1);
+                            failed.insert(0, key);
+                        }
+                        let worked = worked(step, &core);
+                        failed.retain(|key| {
+                            let open = commands.get_mut(key).map(|it| &mut it.open);
+                            let is_over = open.is_some_and(|open| settle(open, &worked));
+                            is_over.then(|| commands.remove(key)).is_none()
                         });
-                        command.take(step, number);
                     }
                     Action::Other => {}
                 }
@@ -132,28 +165,62 @@ impl Artefacts {
             | Action::Changed(path)
             | Action::Deleted(path)
             | Action::Read(path) => path.clone(),
-            Action::Ran(line) => shown_command(line),
+            Action::Ran(line) => command_line::shown(line),
             Action::Other => step.call.name.to_string(),
         };
-        let same = |it: &&mut Trouble| it.at == at && it.ended.is_none();
+        let core = match action {
+            Action::Ran(script) => Some(Core::of(script)),
+            _ => None,
+        };
         if let Some(line) = failure {
-            if line.is_empty() {
+            let only_looked = step.script().is_some_and(|it| only_looks(&it));
+            // A refusal is no error, and what was only looked for leaves none behind.
+            if line.is_empty() || step.is_refused() || only_looked {
                 return;
             }
+            let open = core.map_or_else(Vec::new, |core| core.open());
             // The newest wording of an error that goes on.
-            self.troubles.retain(|it| it.at != at || it.ended.is_some());
+            let is_same = |it: &Trouble| it.at == at || !open.is_empty() && it.open == open;
+            self.troubles
+                .retain(|it| it.ended.is_some() || !is_same(it));
+            if self.troubles.len() >= REMEMBERED {
+                self.troubles.remove(0);
+            }
             self.troubles.push(Trouble {
                 line,
                 at,
+                open,
                 turn: step.turn,
                 ended: None,
             });
-        } else if step.result.is_some()
-            && let Some(ended) = self.troubles.iter_mut().find(same)
-        {
-            ended.ended = Some(step.turn);
+        } else if step.result.is_some() {
+            let worked = core.as_ref().map(|core| worked(step, core));
+            let worked = worked.unwrap_or_default();
+            let is_command = core.is_some();
+            for it in self.troubles.iter_mut().filter(|it| it.ended.is_none()) {
+                let is_over = match is_command {
+                    true => settle(&mut it.open, &worked),
+                    false => it.at == at,
+                };
+                it.ended = is_over.then_some(step.turn);
+            }
         }
     }
+}
+
+/// What worked in a step that ran a command.
+fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
+    match step.result.is_none() || step.failed() {
+        true => Vec::new(),
+        false => core.worked(step.ends_in_error()),
+    }
+}
+
+/// Takes what worked from what has to work. Returns true if nothing is left of it, unless nothing was there.
+fn settle(open: &mut Vec<Bare>, worked: &[&Bare]) -> bool {
+    let had_any = !open.is_empty();
+    open.retain(|it| !worked.iter().any(|worked| worked.covers(it)));
+    had_any && open.is_empty()
 }
 
 /// The line that tells why a step failed: empty where no line tells.
@@ -230,11 +297,21 @@ impl File {
 }
 
 impl Command {
-    fn take(&mut self, step: &Step<'_>, number: usize) {
+    fn take(&mut self, (step, core): (&Step<'_>, &Core), number: usize) {
         self.runs += 1;
         self.last = number;
+        core.folder().clone_into(&mut self.folder);
         self.failed = step.failed();
-        self.told = step.telling_line().map(clipped);
+        self.is_refused = step.is_refused();
+        // A later run of something else does not take a refusal back.
+        self.open = match self.is_refused {
+            true => Vec::new(),
+            false => core.open(),
+        };
+        self.told = step
+            .telling_line()
+            .or_else(|| step.last_line())
+            .map(clipped);
     }
 
     /// `` `make test` (3 runs) failed ``.
@@ -244,12 +321,19 @@ impl Command {
             many => format!(" ({many} runs)"),
         };
         // A command that did not fail need not have gone well: a pipe hides its exit code.
-        let outcome = if self.failed { " failed" } else { "" };
+        let outcome = match (self.is_refused, self.failed) {
+            (true, _) => " was refused by the user",
+            (false, true) => " failed",
+            (false, false) => "",
+        };
         format!("`{}`{runs}{outcome}", self.line)
     }
 
     /// `` `make test` (3 runs) failed: LINE ``.
     pub fn state(&self) -> String {
+        if self.is_refused {
+            return self.outcome();
+        }
         let told = self.told.as_deref().unwrap_or("no output");
         format!("{}: {told}", self.outcome())
     }
@@ -280,29 +364,8 @@ fn newest_last<T>(items: impl Iterator<Item = T>, last: impl Fn(&T) -> usize) ->
     items
 }
 
-/// The line of a command that says what it does: without a change of folder or environment in front, one line.
-pub(super) fn shown_command(command: &str) -> String {
-    let command = command.trim();
-    let mut behind = command;
-    // A script that does nothing else is shown as it is.
-    while let Some((_, rest)) = ["cd ", "export "]
-        .iter()
-        .any(|word| behind.starts_with(word))
-        .then(|| behind.split_once("&&"))
-        .flatten()
-    {
-        behind = rest.trim_start_matches(['\\', '\n', ' ']);
-    }
-    let behind = if behind.is_empty() { command } else { behind };
-    let first = behind.lines().next().unwrap_or_default().trim();
-    match first == behind {
-        true => clipped(first),
-        false => format!("{} …", clipped(first).trim_end_matches(" …")),
-    }
-}
-
 /// A line whole, or its beginning with a mark.
-fn clipped(line: &str) -> String {
+pub(super) fn clipped(line: &str) -> String {
     let line = one_line(line);
     if line.len() <= LINE {
         return line;
@@ -326,4 +389,142 @@ fn commit(line: &str) -> Option<String> {
             clipped(message)
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Artefacts;
+    use crate::extract::steps::steps;
+    use crate::extract::tests::{call, placed, result};
+    use crate::turn::Outcome;
+
+    /// Reads commands with their output, where that of a failure begins with `Exit code`.
+    fn read(commands: &[(&str, &str)]) -> Artefacts {
+        let turns = placed(commands.iter().flat_map(|(command, output)| {
+            let outcome = match output.starts_with("Exit code") {
+                true => Outcome::Failed,
+                false => Outcome::Succeeded,
+            };
+            let arguments = serde_json::json!({ "command": command });
+            [
+                call("Bash", &arguments.to_string()),
+                result(output, outcome),
+            ]
+        }));
+        Artefacts::of(&steps(&turns))
+    }
+
+    #[track_caller]
+    fn check_open(commands: &[(&str, &str)], expected: &[&str]) {
+        let done = read(commands);
+        let open = done.troubles.iter().filter(|it| it.ended.is_none());
+        let open: Vec<String> = open.map(super::Trouble::headline).collect();
+        assert_eq!(open, expected);
+    }
+
+    #[test]
+    fn the_same_command_behind_another_pipe_ends_an_error() {
+        let failed = ("go test ./... -v | tail -100", "--- PASS: TestA\nFAIL");
+        check_open(
+            &[
+                failed,
+                ("cd app && go test ./... 2>&1 | tail -5", "ok app 0.2s"),
+            ],
+            &[],
+        );
+        let one = ("go test ./... -run TestA -v", "Exit code 1\nFAIL TestA");
+        check_open(&[one, ("go test ./...", "ok app 0.2s")], &[]);
+        check_open(
+            &[
+                ("npm test", "Exit code 1\nError: a"),
+                ("npm test | tail -1", "5 passed, 0 failed"),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_no_error() {
+        let refused = "Exit code: the user said:\nno";
+        let done = read(&[("git push", refused)]);
+        assert_eq!(done.troubles.len(), 1, "tools print anything");
+        let turns = placed([
+            call("Bash", r#"{"command":"git push"}"#),
+            result("The user denied this operation.", Outcome::Failed),
+        ]);
+        let done = Artefacts::of(&steps(&turns));
+        assert!(done.troubles.is_empty(), "{:?}", done.troubles);
+        let told: Vec<String> = done.commands.iter().map(super::Command::state).collect();
+        assert_eq!(told, ["`git push` was refused by the user"]);
+    }
+
+    #[test]
+    fn what_may_hide_a_failure_ends_none() {
+        let failed = ("make", "Exit code 2\nmake: *** [all] Error 2");
+        let headline = ["make: make: *** [all] Error 2"];
+        check_open(&[failed, ("make 2>&1 | grep -c ok", "12")], &headline);
+        check_open(&[failed, ("make || true", "done")], &headline);
+        check_open(
+            &[failed, ("make | tail -1", "make: *** [all] Error 2")],
+            &headline,
+        );
+        check_open(&[failed, ("make install", "done")], &headline);
+        check_open(&[failed, ("echo make", "make")], &headline);
+        let filtered = ("make | head -5", "FAIL: rows");
+        let headline = ["make | head -5: FAIL: rows"];
+        check_open(&[filtered, ("make | head -5", "cc a.c")], &headline);
+        check_open(&[filtered, ("make", "done")], &[]);
+    }
+
+    #[test]
+    fn a_command_is_told_once_with_its_newest_outcome() {
+        let done = read(&[
+            (
+                "make 2>&1 | tail -20",
+                "Exit code 2\nmake: *** [all] Error 2",
+            ),
+            ("make | grep -c ok", "12"),
+            ("make | tail -5", "built 7 targets"),
+        ]);
+        let told: Vec<String> = done.commands.iter().map(super::Command::state).collect();
+        assert_eq!(
+            told,
+            [
+                "`make | grep -c ok`: 12",
+                "`make | tail -5` (2 runs): built 7 targets"
+            ]
+        );
+        assert!(done.troubles.iter().all(|it| it.ended.is_some()));
+    }
+
+    #[test]
+    fn the_same_command_in_another_folder_is_another_one() {
+        let done = read(&[
+            ("cd a && npm test", "Exit code 1\nError: rows"),
+            ("cd b && npm test", "all passed"),
+            ("npm test", "all passed"),
+        ]);
+        let told: Vec<String> = done.commands.iter().map(super::Command::state).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(done.troubles[0].ended, Some(4));
+    }
+
+    #[test]
+    fn many_failures_are_read_in_time() {
+        let steps: Vec<(String, &str)> = (0..4_000)
+            .map(|at| {
+                (
+                    format!("make t{at}"),
+                    if at % 2 == 0 {
+                        "Exit code 2\nError: a"
+                    } else {
+                        "ok"
+                    },
+                )
+            })
+            .collect();
+        let steps: Vec<(&str, &str)> = steps.iter().map(|(line, told)| (&**line, *told)).collect();
+        let done = read(&steps);
+        assert_eq!((done.commands.len(), done.troubles.len()), (4_000, 256));
+    }
 }

@@ -309,14 +309,15 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget;
     let newest = || done.commands.iter().rev();
     let mut is_complete = true;
-    for command in newest().filter(|command| command.failed).take(6) {
+    let failed = newest().filter(|command| command.failed && !command.only_looks);
+    for command in failed.take(6) {
         let is_added = page.add(Field::Done, &command.state(), &mut room);
         is_complete &= is_added || page.add(Field::Done, &command.outcome(), &mut room);
     }
     // Successes without a failure that found no room would suggest that all went well.
     if is_complete {
         let successes = || newest().filter(|command| !command.failed);
-        let often = successes().filter(|command| command.runs > 2);
+        let often = successes().filter(|it| it.runs > 2 && !it.only_looks);
         for command in often.take(6).chain(successes().take(8)) {
             page.add(Field::Done, &command.state(), &mut room);
         }
@@ -326,8 +327,7 @@ fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
 /// Adds the purposes of commands that the last steps do not tell, newest first.
 fn purposes_of(page: &mut Page<'_>, known: &Known<'_>, told: usize, budget: Tokens) {
     let mut room = budget;
-    let before = known.steps.iter().filter(|step| step.turn < told);
-    for purpose in purposes(before) {
+    for purpose in purposes(known.steps, told) {
         page.add(Field::Done, &format!("command: {purpose}"), &mut room);
     }
 }
@@ -394,7 +394,13 @@ fn stated<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)>
     said.filter(|piece| piece.origin == Origin::Assistant)
         .flat_map(|piece| {
             let sentences = prose(&piece.text).flat_map(sentences);
-            sentences.map(|(_, sentence)| (piece.turn, sentence))
+            // An entry has a mark of its own.
+            let bare = |it| {
+                ["- ", "* ", "• "]
+                    .iter()
+                    .find_map(|mark| str::strip_prefix(it, mark))
+            };
+            sentences.map(move |(_, it)| (piece.turn, bare(it).unwrap_or(it)))
         })
         .filter(|(_, sentence)| is_whole(sentence))
 }

@@ -74,7 +74,7 @@ fn is_idle(line: &str) -> bool {
 
 /// The word that ends the here-document of a line, `EOF` in `cat > a.txt <<- 'EOF'`, and true if tabs may stand in
 /// front of it.
-fn delimiter(line: &str) -> Option<(&str, bool)> {
+pub(super) fn delimiter(line: &str) -> Option<(&str, bool)> {
     let (_, behind) = line.split_once("<<")?;
     let (has_tabs, word) = match behind.strip_prefix('-') {
         Some(word) => (true, word),

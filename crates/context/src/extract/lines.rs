@@ -88,7 +88,8 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
             piece.only_looks()
                 || said.lines().all(|line| {
                     // What a command was for is told with the commands.
-                    steps::points(line) || piece.runs() && line.starts_with("description: ")
+                    steps::points(line)
+                        || piece.runs() && (line.starts_with("description: ") || is_credit(line))
                 })
                 || is_excerpt && steps::is_raw(whole)
         }
@@ -99,6 +100,12 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns true if a line of a commit's message names who made it: `Co-authored-by: A <a@b.c>`.
+fn is_credit(line: &str) -> bool {
+    let key = line.split_once(": ").map_or("", |(key, _)| key);
+    !key.contains(' ') && key.to_ascii_lowercase().ends_with("-by")
 }
 
 /// Returns true if a text stands in one pair of brackets.

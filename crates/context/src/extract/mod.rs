@@ -21,6 +21,7 @@
 
 mod artefacts;
 mod census;
+mod command_line;
 mod fields;
 mod folder;
 mod here_documents;
@@ -412,6 +413,11 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
                 let patch = remarks::patch(piece);
                 remarks::on_one_line(said, patch.is_some_and(|it| it.contains(&span.place.at)))
             }
+            Origin::Call => steps::without_command_key(&one_line(said)),
+            // An entry has a mark of its own.
+            Origin::User if is_summary(&piece.text) => {
+                one_line(said.strip_prefix("- ").unwrap_or(said))
+            }
             _ => one_line(said),
         });
         if span.is_cut.1 {
@@ -467,10 +473,15 @@ fn write_names(summary: &mut Summary, bare: &[usize], pieces: &[Piece<'_>], cens
     }
 }
 
+/// The source of what an earlier summary tells.
+const EARLIER: &str = "earlier summary: ";
+
 /// The words that say where a quotation comes from: who wrote it, or the file or the command that it is about.
 fn source_of(piece: &Piece<'_>, at: usize) -> String {
     let about = &*piece.about;
     match piece.origin {
+        // Our own record is not the user's, although it stands in a message of that role.
+        Origin::User if is_summary(&piece.text) => EARLIER.to_owned(),
         Origin::User => "user: ".to_owned(),
         Origin::Result if !about.is_empty() => format!("{about}: "),
         Origin::Result => "result: ".to_owned(),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::command_line::{QUOTED, without_quotes, without_redirections};
 use super::fields::clip;
 use super::steps::Step;
 
@@ -16,50 +17,59 @@ const LOOKERS: [&str; 33] = [
     "stat", "tail", "tr", "tree", "uniq", "wc", "which",
 ];
 /// Commands of `git` that only show something.
-const GIT_LOOKERS: [&str; 7] = ["blame", "diff", "grep", "log", "ls-files", "show", "status"];
+const GIT_LOOKERS: [&str; 16] = [
+    "blame",
+    "cat-file",
+    "describe",
+    "diff",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "reflog",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "status",
+];
+/// Commands of `gh` that only show something, behind what they show: `gh pr view`.
+const GH_LOOKERS: [&str; 5] = ["checks", "diff", "list", "status", "view"];
 /// Options of `git` in front of its command that take a value.
 const GIT_VALUES: [&str; 2] = ["-C", "-c"];
 /// Arguments with which a program that shows something does more.
 const DOES_MORE: [&str; 4] = ["-delete", "-exec", "-execdir", "-ok"];
-/// Redirections that keep nothing.
-const NOWHERE: [&str; 8] = [
-    "2>&1",
-    ">&2",
-    "&>/dev/null",
-    "&> /dev/null",
-    "2>/dev/null",
-    "2> /dev/null",
-    ">/dev/null",
-    "> /dev/null",
-];
-
-/// The descriptions of commands that ended well and did more than show something, newest first. The same command is
-/// told again only where its description names something new.
+/// The descriptions of commands before the turn `told` that ended well and did more than show something, newest first.
+/// The same command is told again only where its description names something new; from `told` on, the last steps tell
+/// it.
 pub(super) fn purposes<'s>(
-    steps: impl DoubleEndedIterator<Item = &'s Step<'s>>,
-) -> impl Iterator<Item = String> {
-    let mut told: HashMap<String, HashSet<&str>> = HashMap::new();
-    steps.rev().filter_map(move |step| {
+    steps: &'s [Step<'_>],
+    told: usize,
+) -> impl Iterator<Item = String> + 's {
+    let mut newer: HashMap<String, HashSet<&str>> = HashMap::new();
+    steps.iter().rev().filter_map(move |step| {
         let purpose = step.arguments.get("description").and_then(Value::as_str)?;
         let script = step.script()?;
+        let is_told = step.turn >= told;
         let has_ended_well = step.result.is_some() && !step.failed();
         let text = clip(purpose, LONGEST);
-        if !has_ended_well || !text.contains(char::is_alphanumeric) {
+        if !(has_ended_well || is_told) || !text.contains(char::is_alphanumeric) {
             return None;
         }
         let program = program(&script)?;
-        let newer = told.get(&program);
-        let is_new = newer.is_none_or(|newer| names(purpose).any(|name| !newer.contains(name)));
-        told.entry(program).or_default().extend(names(purpose));
-        is_new.then_some(text)
+        let named = newer.get(&program);
+        let is_new = named.is_none_or(|named| names(purpose).any(|name| !named.contains(name)));
+        newer.entry(program).or_default().extend(names(purpose));
+        (is_new && !is_told).then_some(text)
     })
 }
 
 /// The words that say what a script runs: `git push`, `go test`, `npm run lint`, `gh pr create`. Of several commands the
 /// last counts; `None` if all of them only show something.
 fn program(script: &str) -> Option<String> {
-    let (bare, is_whole) = without_quotes(script);
-    let bare = NOWHERE.iter().fold(bare, |text, it| text.replace(it, " "));
+    let (bare, is_whole) = bare(script);
     let mut parts = bare.rsplit(['&', '|', ';', '\n', '(', ')']);
     let part = parts.find(|part| !looks(part));
     // What is not read may do anything.
@@ -76,6 +86,11 @@ fn program(script: &str) -> Option<String> {
         .next()
         .filter(|it| is_command(second) && is_command(it));
     Some([first, second, third.unwrap_or_default()].join(" "))
+}
+
+/// Returns true if all commands of a script only show something.
+pub(super) fn only_looks(script: &str) -> bool {
+    program(script).is_none()
 }
 
 /// The words of a command line without what stands in front of the program.
@@ -120,6 +135,7 @@ fn looks(part: &str) -> bool {
             let command = without_options(program, rest.iter().copied()).next();
             command.is_some_and(|it| GIT_LOOKERS.contains(&it))
         }
+        "gh" => rest.get(1).is_some_and(|it| GH_LOOKERS.contains(it)),
         // Settings alone.
         "" => true,
         "sed" => rest.first() == Some(&"-n"),
@@ -129,33 +145,19 @@ fn looks(part: &str) -> bool {
     is_looker && !part.contains('>') && !rest.iter().any(|it| DOES_MORE.contains(it))
 }
 
-/// A script without comments, with `_` for each quotation and each letter behind a backslash, and true if that is all of
-/// it: it is read up to a command within another, or to a quotation without an end.
-fn without_quotes(script: &str) -> (String, bool) {
+/// A script without comments and redirections that keep nothing, with `_` for each quotation, and true if that is all
+/// of it.
+fn bare(script: &str) -> (String, bool) {
     let is_comment = |line: &&str| line.trim_start().starts_with('#');
     let lines = script.lines().filter(|line| !is_comment(line));
     let script = lines.collect::<Vec<_>>().join("\n").replace("\\\n", " ");
-    let mut out = String::new();
-    let mut open = None;
-    let mut letters = script.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let is_nested = letter == '`' || letter == '$' && letters.peek() == Some(&'(');
-        match (open, letter) {
-            (None | Some('"'), _) if is_nested => return (out, false),
-            (None | Some('"'), '\\') => {
-                letters.next();
-                out.push('_');
-            }
-            (None, '\'' | '"') => {
-                open = Some(letter);
-                out.push('_');
-            }
-            (Some(quote), _) if letter == quote => open = None,
-            (Some(_), _) => {}
-            (None, _) => out.push(letter),
-        }
-    }
-    (out, open.is_none())
+    let (masked, is_whole) = without_quotes(&script);
+    let mut letters: Vec<char> = without_redirections(&masked).chars().collect();
+    letters.dedup_by(|letter, before| *letter == QUOTED && *before == QUOTED);
+    let shown = letters
+        .iter()
+        .map(|it| if *it == QUOTED { '_' } else { *it });
+    (shown.collect(), is_whole)
 }
 
 #[cfg(test)]
@@ -177,7 +179,8 @@ mod tests {
         });
         let turns = placed(drafts);
         let steps = steps(&turns);
-        assert_eq!(purposes(steps.iter()).collect::<Vec<_>>(), expected);
+        let told = turns.len();
+        assert_eq!(purposes(&steps, told).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -209,6 +212,21 @@ mod tests {
                 "Run TestImport, then stop",
             ],
         );
+    }
+
+    #[test]
+    fn what_the_last_steps_tell_is_not_repeated() {
+        let call = |arguments: &str| [call("Bash", arguments), result("ok", Outcome::Succeeded)];
+        let turns = placed(
+            [
+                call(r#"{"command":"make","description":"Build all"}"#),
+                call(r#"{"command":"./deploy","description":"Deploy"}"#),
+                call(r#"{"command":"make","description":"Build again"}"#),
+            ]
+            .concat(),
+        );
+        let steps = steps(&turns);
+        assert_eq!(purposes(&steps, 4).collect::<Vec<_>>(), ["Deploy"]);
     }
 
     #[test]
@@ -249,6 +267,8 @@ mod tests {
             "env | sort",
             "ls x 2> /dev/null; echo a >&2",
             "find . \\\n -name x",
+            "BASE=x git merge-base main HEAD && git rev-parse HEAD",
+            "gh pr view 90 --comments 2>/dev/null | head",
         ] {
             assert_eq!(program(script), None, "{script}");
         }
@@ -269,6 +289,8 @@ mod tests {
             "echo \"$(git push)\"",
             "echo 'never closed",
             "sort -o a a",
+            "gh pr merge 90",
+            "gh api repos/a/b/pulls -f body=x",
         ] {
             assert!(program(script).is_some(), "{script}");
         }
@@ -286,6 +308,6 @@ mod tests {
             call("Bash", r#"{"command":"./deploy","description":"Deploy"}"#),
         ]);
         let steps = steps(&turns);
-        assert_eq!(purposes(steps.iter()).count(), 0);
+        assert_eq!(purposes(&steps, turns.len()).count(), 0);
     }
 }

@@ -150,14 +150,21 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
                     _ => out.extend([" ", key, ": ", &value]),
                 }
             }
-            if let Some((old, new)) = change {
-                out.extend([" ", &*old, " → ", &*new]);
+            match change {
+                // What stood there still does.
+                Some((_, new)) if step.is_refused() => out.extend([" to ", &*new]),
+                Some((old, new)) => out.extend([" ", &*old, " → ", &*new]),
+                None => {}
             }
         }
         _ => out.extend([" ", &clip(&one_line(&step.call.arguments), CALL)]),
     }
     match step.result {
         None => out.push_str(" (no result yet)"),
+        Some(_) if step.is_refused() => {
+            out.push_str(" (refused by the user)");
+            return out;
+        }
         Some(_) if step.failed() => out.push_str(" (failed)"),
         // A file that was read or changed is still there.
         Some(_) if script.is_none() && !matches!(action, Some(Action::Other)) => return out,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::folder;
 use super::steps::{self, COMMANDS, PATHS, SOUGHT, Step};
 use crate::identifiers;
+use crate::refusal::refusal;
 use crate::summary::is_summary;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
 
@@ -136,6 +137,8 @@ fn piece<'a>(
             arguments = found;
             (Origin::Call, Cow::Owned(text))
         }
+        // The words of a refusal are the user's, and stand with these.
+        Part::Result(result) if refusal(result).is_some() => return None,
         Part::Result(result) => {
             let origin = match result.outcome {
                 Outcome::Succeeded if changes => Origin::Echo,

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::artefacts::shown_command;
+use super::command_line;
 use super::here_documents::{self, Document};
+use crate::refusal::{BY_THE_USER, refusal};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
@@ -190,8 +191,9 @@ impl Step<'_> {
             ) => file_name(&path).to_owned(),
             Some(Action::Ran(line)) => {
                 let mut out = String::new();
-                for word in shown_command(&line).split_whitespace() {
-                    if out.len() + word.len() >= LONGEST || word.starts_with(['|', '2', '>', '…'])
+                for word in command_line::shown(&line).split_whitespace() {
+                    if out.len() + word.len() >= LONGEST
+                        || word.starts_with(['|', '&', '2', '>', '…'])
                     {
                         break;
                     }
@@ -314,13 +316,53 @@ impl Step<'_> {
     pub fn failed(&self) -> bool {
         self.result.is_some_and(|result| {
             let text = &*result.text;
-            result.outcome == Outcome::Failed || exit_code(text) > 0 || ends_failed(text)
+            let has_failed = result.outcome == Outcome::Failed || exit_code(text) > 0;
+            has_failed && !self.found_nothing() || ends_failed(text) || self.is_refused()
         })
+    }
+
+    /// Returns true if the user refused the call.
+    pub fn is_refused(&self) -> bool {
+        self.result.is_some_and(|it| refusal(it).is_some())
+    }
+
+    /// The last line of the result that is not empty.
+    pub fn last_line(&self) -> Option<&str> {
+        let mut lines = self.result?.text.lines();
+        lines.rfind(|line| !line.trim().is_empty())
+    }
+
+    /// Returns true if the last line of the result names an error, other than that there are none.
+    pub fn ends_in_error(&self) -> bool {
+        let last = self.last_line().unwrap_or_default().to_lowercase();
+        let mut told = String::new();
+        let mut before = "";
+        for word in last.split_whitespace() {
+            if !matches!(before.trim_matches(['(', '[', ',']), "0" | "no") {
+                told.push(' ');
+                told.push_str(word);
+            }
+            before = word;
+        }
+        let worse = ["***", "abort", "killed", "fatal", "traceback", "unable"];
+        names_error(&told) || worse.iter().any(|word| told.contains(word))
+    }
+
+    /// Returns true if the call is a search that found nothing, which shells report as a failure.
+    fn found_nothing(&self) -> bool {
+        let text = self.result.map_or("", |it| &*it.text);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        exit_code(text) == 1
+            && lines.all(|line| is_exit(line) || line.trim() == "(no output)")
+            && self.script().is_some_and(|it| command_line::searches(&it))
     }
 
     /// The line of the result that tells most: of a failure the first that names an error, else the last.
     pub fn telling_line(&self) -> Option<&str> {
         let result = self.result?;
+        if self.is_refused() {
+            return Some(BY_THE_USER);
+        }
         let lines = || {
             let lines = result.text.lines().map(bare);
             lines.filter(|line| line.chars().filter(|it| it.is_alphanumeric()).count() >= 4)
@@ -331,26 +373,26 @@ impl Step<'_> {
         if result.text.trim_start().starts_with(REFUSAL.0) {
             return lines().next();
         }
-        let names_error = |line: &&str| {
-            let lower = line.to_lowercase();
-            [
-                "error",
-                "fail",
-                "panic",
-                "exception",
-                "not found",
-                "denied",
-                "cannot",
-            ]
-            .iter()
-            .any(|word| lower.contains(word))
-        };
         let is_code = |line: &&str| exit_code(line) > 0;
         lines()
-            .find(|line| names_error(line) && !is_code(line))
+            .find(|line| names_error(&line.to_lowercase()) && !is_code(line))
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
+}
+
+/// Returns true if a line in lower case names an error.
+fn names_error(line: &str) -> bool {
+    let words = [
+        "error",
+        "fail",
+        "panic",
+        "exception",
+        "not found",
+        "denied",
+        "cannot",
+    ];
+    words.iter().any(|word| line.contains(word))
 }
 
 /// Returns true if a path is the other one, or ends in it.
@@ -446,6 +488,16 @@ pub(super) fn without_key(line: &str) -> &str {
         .chain(&COMMANDS);
     let mut bare = keys.filter_map(|key| line.strip_prefix(key)?.strip_prefix(": "));
     bare.next().unwrap_or(line)
+}
+
+/// A readable call as the last steps tell it: `Bash: make` for `Bash command: make`.
+pub(super) fn without_command_key(call: &str) -> String {
+    let (name, rest) = call.split_once(' ').unwrap_or((call, ""));
+    let mut keys = COMMANDS.iter();
+    match keys.find_map(|key| rest.strip_prefix(key)?.strip_prefix(": ")) {
+        Some(line) => format!("{name}: {line}"),
+        None => call.to_owned(),
+    }
 }
 
 /// Returns true if a line of a readable call only points at a place (a path, a number, a flag) or holds raw data.

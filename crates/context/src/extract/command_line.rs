@@ -1,0 +1,544 @@
+//! Command lines: how they are shown, and what they run, without the filters that only shorten what is printed.
+
+use std::iter;
+use std::ops::Range;
+
+use super::artefacts::clipped;
+use super::here_documents;
+
+/// What stands for a letter of a quotation: no script holds it.
+pub(super) const QUOTED: char = '\u{1}';
+/// Redirections that keep nothing.
+const NOWHERE: [&str; 8] = [
+    "2>&1",
+    ">&2",
+    "&>/dev/null",
+    "&> /dev/null",
+    "2>/dev/null",
+    "2> /dev/null",
+    ">/dev/null",
+    "> /dev/null",
+];
+/// Filters that show the end of what is printed, where programs say how they ended.
+const KEEP_THE_END: [&str; 3] = ["cat", "tail", "tee"];
+/// Filters that may leave out the end.
+const HIDE_THE_END: [&str; 14] = [
+    "awk", "column", "cut", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "sort", "tr",
+    "uniq", "wc",
+];
+/// Programs that only say something.
+const SAY: [&str; 4] = ["echo", "printf", "true", ":"];
+/// Options of tests that change what is printed, not what is tested.
+const LOUD: [&str; 6] = ["-v", "-vv", "--verbose", "-q", "--quiet", "-count=1"];
+
+/// Options that choose among tests, with a value and without.
+const CHOOSE: [&str; 5] = ["-run", "-k", "-t", "--filter", "--grep"];
+const CHOOSE_ALONE: [&str; 2] = ["-x", "--"];
+/// Programs that run tests and do not say so.
+const TESTERS: [&str; 5] = ["pytest", "vitest", "jest", "ctest", "nextest"];
+/// Options of `git push` that leave it the same.
+const PUSH: [&str; 5] = [
+    "-f",
+    "--force",
+    "--force-with-lease",
+    "-u",
+    "--set-upstream",
+];
+/// Words of a shell that bind commands, so that none stands alone.
+const BIND: [&str; 10] = [
+    "!", "case", "for", "function", "if", "select", "set", "trap", "until", "while",
+];
+/// Commands in a chain that are not what it is for.
+const PREPARE: [&str; 6] = ["cd", "export", "git add", "git fetch", "mkdir", "source"];
+
+/// The words of a command without filters: `go test ./...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bare {
+    words: Vec<String>,
+    /// What changes the folder in front of it, where something does.
+    folder: String,
+}
+
+/// What a command line runs: `go test ./...` for `cd app && go test ./... 2>&1 | tail -20`.
+#[derive(Clone, Debug)]
+pub(super) struct Core {
+    whole: Bare,
+    /// The commands of the chain that decides how the line ends, each with true if a failure of it would show.
+    chain: Vec<(Bare, bool)>,
+    /// True if something may hide how the line ended.
+    pub hides: bool,
+    pub is_filtered: bool,
+}
+
+impl Core {
+    /// Reads a command line. A script of several lines, or one that binds its commands, is not taken apart.
+    pub fn of(script: &str) -> Self {
+        let behind = behind_moves(script);
+        let (masked, is_whole) = without_quotes(behind);
+        if !is_whole || masked.contains('\n') || binds(&masked) {
+            let whole = Bare {
+                words: vec![script.trim().to_owned()],
+                folder: String::new(),
+            };
+            return Self {
+                chain: vec![(whole.clone(), true)],
+                whole,
+                hides: false,
+                is_filtered: false,
+            };
+        }
+        let folder = script.trim().strip_suffix(behind).unwrap_or_default();
+        let folder = if folder.contains("cd ") { folder } else { "" };
+        let script = (folder, behind);
+        let masked = without_redirections(&masked);
+        let (end, hides) = without_filters(&masked);
+        let whole = masked.get(..end).unwrap_or_default();
+        let start = whole.rfind(';').map_or(0, |at| at + 1);
+        let last = whole.get(start..).unwrap_or_default();
+        let mut chain = Vec::new();
+        // Of `a || b`, one may never have run.
+        if hides != Some(Hides::All) && !last.contains("||") {
+            let mut at = start;
+            for part in last.split("&&") {
+                let (end, hidden) = without_filters(part);
+                chain.push((Bare::of(script, &masked, at..at + end), hidden.is_none()));
+                at += part.len() + 2;
+            }
+            if let Some((_, shows)) = chain.last_mut() {
+                *shows &= hides.is_none();
+            }
+        }
+        Self {
+            whole: Bare::of(script, &masked, 0..end),
+            chain,
+            hides: hides.is_some(),
+            is_filtered: end < masked.len(),
+        }
+    }
+
+    /// The words, one space between them.
+    pub fn text(&self) -> String {
+        self.whole.words.join(" ")
+    }
+
+    /// Returns true if it is a script of several lines.
+    pub fn is_whole_script(&self) -> bool {
+        self.whole.words.iter().any(|word| word.contains('\n'))
+    }
+
+    /// What changes the folder in front of it, empty where nothing does.
+    pub fn folder(&self) -> &str {
+        &self.whole.folder
+    }
+
+    /// What has to work before a failure of this line is over.
+    pub fn open(&self) -> Vec<Bare> {
+        let all = || self.chain.iter().map(|(it, _)| it);
+        let open: Vec<Bare> = all().filter(|it| !it.prepares()).cloned().collect();
+        if open.is_empty() {
+            return vec![self.whole.clone()];
+        }
+        open
+    }
+
+    /// What worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that its
+    /// output counts: `ends_in_error`.
+    pub fn worked(&self, ends_in_error: bool) -> Vec<&Bare> {
+        let mut chain = self.chain.as_slice();
+        if let [rest @ .., _] = chain
+            && self.is_filtered
+            && ends_in_error
+        {
+            chain = rest;
+        }
+        let shown = chain.iter().filter(|(_, shows)| *shows);
+        shown.map(|(it, _)| it).collect()
+    }
+}
+
+impl Bare {
+    /// The words in a part of a script, without what `masked` has as spaces.
+    fn of((folder, script): (&str, &str), masked: &str, part: Range<usize>) -> Self {
+        let is_blank = |at: usize| masked.as_bytes().get(at) == Some(&b' ');
+        let letters = script.char_indices().filter(|(at, _)| part.contains(at));
+        let letters = letters.map(|(at, it)| if is_blank(at) { ' ' } else { it });
+        let text: String = letters.collect();
+        let mut out = Self {
+            words: text.split_whitespace().map(str::to_owned).collect(),
+            folder: folder.to_owned(),
+        };
+        if out.is_test() {
+            out.words.retain(|word| !LOUD.contains(&word.as_str()));
+        }
+        out
+    }
+
+    /// Returns true if it runs tests: `go test`, `pytest`, `npm run test:unit`.
+    fn is_test(&self) -> bool {
+        let is_test = |word: &String| {
+            let mut parts = word.split(|it: char| !it.is_alphanumeric());
+            TESTERS.contains(&word.as_str()) || parts.any(|it| it == "test" || it == "tests")
+        };
+        self.words.iter().take(3).any(is_test)
+    }
+
+    fn prepares(&self) -> bool {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let [first, ..] = words.as_slice() else {
+            return true;
+        };
+        let two = words.get(..2).unwrap_or_default().join(" ");
+        SAY.contains(first) || PREPARE.iter().any(|it| it == first || *it == two)
+    }
+
+    /// Returns true if the other one is over where this one works: it is the same, the same tests or fewer, what this
+    /// one goes on with, or an earlier try to commit, or to push the same.
+    pub fn covers(&self, other: &Self) -> bool {
+        let (own, others) = (self.words.as_slice(), other.words.as_slice());
+        if are_apart(&self.folder, &other.folder) || own.first() != others.first() {
+            return false;
+        }
+        own == others || self.is_test() && chooses(own, others) || goes_on(own, others)
+    }
+}
+
+/// Returns true if two commands name different folders. One that names none may run in either.
+pub(super) fn are_apart(folder: &str, other: &str) -> bool {
+    folder != other && !folder.is_empty() && !other.is_empty()
+}
+
+/// Returns true if the others run the same tests with options that choose among them.
+fn chooses(own: &[String], others: &[String]) -> bool {
+    let mut own = own.iter().peekable();
+    let mut is_value = false;
+    let has_only_options = others.iter().all(|word| {
+        if std::mem::take(&mut is_value) {
+            return true;
+        }
+        if own.next_if(|it| *it == word).is_some() {
+            return true;
+        }
+        is_value = CHOOSE.contains(&word.as_str());
+        let mut names = CHOOSE.iter().filter_map(|it| word.strip_prefix(it));
+        is_value || CHOOSE_ALONE.contains(&word.as_str()) || names.any(|it| it.starts_with('='))
+    });
+    has_only_options && own.peek().is_none()
+}
+
+/// Returns true if the first command of `git` goes on with the other, or does the same again.
+fn goes_on(own: &[String], others: &[String]) -> bool {
+    let ([git, command, options @ ..], [_, other, ..]) = (own, others) else {
+        return false;
+    };
+    let is_push = |words: &[String]| -> Vec<String> {
+        let words = words.iter().filter(|it| !PUSH.contains(&it.as_str()));
+        words.cloned().collect()
+    };
+    git == "git"
+        && command == other
+        && match command.as_str() {
+            "commit" => true,
+            "push" => is_push(own) == is_push(others),
+            _ => options == ["--continue"] || options == ["--skip"],
+        }
+}
+
+/// Returns true if a command of a line stands inside something else.
+fn binds(masked: &str) -> bool {
+    let mut commands = masked.split(['|', ';', '&']);
+    commands.any(|command| {
+        let first = command.split_whitespace().next().unwrap_or_default();
+        first.starts_with(['(', '{']) || BIND.contains(&first)
+    })
+}
+
+/// What a filter may hide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hides {
+    /// How the command in front of it ended.
+    Last,
+    /// How any command of the line ended.
+    All,
+}
+
+/// The end of a command line without the filters behind it, and what these may hide.
+fn without_filters(masked: &str) -> (usize, Option<Hides>) {
+    let (mut end, mut hides) = (masked.len(), None);
+    while let Some((at, hidden)) = masked.get(..end).and_then(filter) {
+        end = at;
+        hides = match (hides, hidden) {
+            (Some(Hides::All), _) | (_, Some(Hides::All)) => Some(Hides::All),
+            (before, hidden) => before.or(hidden),
+        };
+    }
+    (end, hides)
+}
+
+/// The place of the last filter behind a command, and what it may hide.
+fn filter(masked: &str) -> Option<(usize, Option<Hides>)> {
+    const ENDS: [char; 3] = ['|', ';', '&'];
+    let at = masked.rfind(ENDS)?;
+    let start = masked.get(..=at)?.trim_end_matches(ENDS).len();
+    let (separator, last) = (masked.get(start..=at)?, masked.get(at + 1..)?);
+    let program = last.split_whitespace().next();
+    let is_one_of = |names: &[&str]| program.is_some_and(|it| names.contains(&it));
+    let keeps = last.contains('>') || program == Some("sed") && last.contains(" -i");
+    // Nothing would be left of a line that only shows something.
+    if keeps || masked.get(..start)?.trim().is_empty() {
+        return None;
+    }
+    let hides = match separator {
+        "|" | "|&" if is_one_of(&KEEP_THE_END) => None,
+        "|" | "|&" if is_one_of(&HIDE_THE_END) => Some(Hides::Last),
+        "||" | ";" if is_one_of(&SAY) => Some(Hides::All),
+        "&&" if is_one_of(&SAY) => None,
+        ";" if program.is_none() => None,
+        _ => return None,
+    };
+    Some((start, hides))
+}
+
+/// Returns true if a script is a search, or filters what one command prints: exit code 1 says that nothing was found.
+pub(super) fn searches(script: &str) -> bool {
+    let (masked, is_whole) = without_quotes(behind_moves(script));
+    let masked = without_redirections(&masked);
+    let last = masked.rsplit('|').next();
+    let program = last.and_then(|last| last.split_whitespace().next());
+    is_whole
+        && !masked.contains([';', '&', '\n'])
+        && !masked.contains("||")
+        && program.is_some_and(|it| ["grep", "egrep", "fgrep", "rg", "ag"].contains(&it))
+}
+
+/// A script without redirections that keep nothing; each letter keeps its place.
+pub(super) fn without_redirections(masked: &str) -> String {
+    let blank = |text: String, it: &&str| text.replace(it, &" ".repeat(it.len()));
+    NOWHERE.iter().fold(masked.to_owned(), blank)
+}
+
+/// The line of a command that says what it does: without a change of folder or environment in front, one line.
+pub(super) fn shown(script: &str) -> String {
+    let behind = behind_moves(script);
+    let first = behind.lines().next().unwrap_or_default().trim();
+    let shown = clipped(&first.replace(" 2>&1", ""));
+    match first == behind {
+        true => shown,
+        false => format!("{} …", shown.trim_end_matches(" …")),
+    }
+}
+
+/// A script without a change of folder or environment in front. One that does nothing else stays as it is.
+fn behind_moves(script: &str) -> &str {
+    let script = script.trim();
+    let mut behind = script;
+    while let Some((_, rest)) = ["cd ", "export "]
+        .iter()
+        .any(|word| behind.starts_with(word))
+        .then(|| behind.split_once("&&"))
+        .flatten()
+    {
+        behind = rest.trim_start_matches(['\\', '\n', ' ']);
+    }
+    if behind.is_empty() { script } else { behind }
+}
+
+/// A script with [`QUOTED`] for each byte of a quotation and of a letter behind a backslash, and true if that is all
+/// of it: it is read up to a command within another, or to a quotation without an end.
+pub(super) fn without_quotes(script: &str) -> (String, bool) {
+    let mut out = String::with_capacity(script.len());
+    let mut open = None;
+    let mut letters = script.char_indices().peekable();
+    let quoted = |out: &mut String, bytes: usize| out.extend(iter::repeat_n(QUOTED, bytes));
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map(|(_, next)| *next);
+        let is_nested = letter == '`' || letter == '$' && next == Some('(');
+        match (open, letter) {
+            (None | Some('"'), _) if is_nested => {
+                let Some(text) = script.get(at..).and_then(here_text) else {
+                    return (out, false);
+                };
+                quoted(&mut out, text);
+                while letters.next_if(|&(it, _)| it < at + text).is_some() {}
+            }
+            (None | Some('"'), '\\') => {
+                let next = letters.next().map_or(0, |(_, next)| next.len_utf8());
+                quoted(&mut out, letter.len_utf8() + next);
+            }
+            (None, '\'' | '"') => {
+                open = Some(letter);
+                quoted(&mut out, 1);
+            }
+            (Some(quote), _) if letter == quote => {
+                open = None;
+                quoted(&mut out, 1);
+            }
+            (Some(_), _) => quoted(&mut out, letter.len_utf8()),
+            (None, _) => out.push(letter),
+        }
+    }
+    (out, open.is_none())
+}
+
+/// The length of a here-document that is taken as a text, in bytes: `$(cat <<'EOF'`, its lines, `EOF` and `)`.
+fn here_text(script: &str) -> Option<usize> {
+    let (line, mut rest) = script.split_once('\n')?;
+    let (word, has_tabs) = here_documents::delimiter(line.strip_prefix("$(cat ")?)?;
+    // Nothing stands behind the word that ends it.
+    let is_plain = line
+        .trim_end()
+        .ends_with([word.chars().next_back()?, '\'', '"']);
+    loop {
+        let (line, behind) = rest.split_once('\n')?;
+        rest = behind;
+        let line = if has_tabs {
+            line.trim_start_matches('\t')
+        } else {
+            line
+        };
+        if line == word {
+            let behind = rest.trim_start();
+            let is_closed = is_plain && behind.starts_with(')');
+            return is_closed.then(|| script.len() - behind.len() + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Core;
+
+    /// Checks what a command line runs, and if the end of it may be hidden.
+    #[track_caller]
+    fn check(script: &str, text: &str, hides: bool) {
+        let core = Core::of(script);
+        assert_eq!(
+            (core.text().as_str(), core.hides),
+            (text, hides),
+            "{script}"
+        );
+    }
+
+    #[test]
+    fn filters_and_redirections_are_left_out() {
+        check("make", "make", false);
+        check("cd a && make  all 2>&1 | tail -20", "make all", false);
+        check("make > /dev/null 2>&1", "make", false);
+        check("make 2>&1 | tee log | tail -5;", "make", false);
+        check("make |& grep -E 'a|b' | head -3", "make", true);
+        check("make; echo \"exit $?\"", "make", true);
+        check("make || true", "make", true);
+        check("make && echo done", "make", false);
+        check("make > log 2>&1", "make > log", false);
+        check("a && b | wc -l", "a && b", true);
+        check("go test -v ./a -count=1 | tail", "go test ./a", false);
+    }
+
+    #[test]
+    fn a_search_is_known() {
+        assert!(super::searches("grep -n 'a | b' c"));
+        assert!(super::searches("cd a && make 2>/dev/null | grep \"x\" "));
+        for script in [
+            "grep a b | head",
+            "grep `make`",
+            "make && grep a b",
+            "make; grep a b",
+            "make || grep a b",
+            "",
+        ] {
+            assert!(!super::searches(script), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_does_more_than_filter_stays() {
+        for script in [
+            "echo 'a | tail' b",
+            "cat a.sql | psql prod",
+            "a; b",
+            "make | sort > names",
+            "| tail -3",
+            "grep -v a b",
+            "a & b",
+            "for f in *; do ./a $f; done",
+            "(make | tail)",
+            "set -e; make; ./run | tail",
+            "if make; then echo a; fi",
+        ] {
+            check(script, script, false);
+        }
+        check("a `b | tail`", "a `b | tail`", false);
+        check(
+            "a $(cat <<E | tail\nb\nE\n) | tail",
+            "a $(cat <<E | tail\nb\nE\n) | tail",
+            false,
+        );
+        check(
+            "a $(cat <<E\nb\nE) | tail",
+            "a $(cat <<E\nb\nE) | tail",
+            false,
+        );
+        check("a $(cat <<E\nb\nE\n) | tail", "a $(cat <<E b E )", false);
+        check("a\nb | tail", "a\nb | tail", false);
+    }
+
+    #[track_caller]
+    fn check_open(failed: &str, later: &str, expected: &[&str]) {
+        let (failed, later) = (Core::of(failed), Core::of(later));
+        let worked = later.worked(false);
+        let open = failed.open().into_iter();
+        let open = open.filter(|it| !worked.iter().any(|worked| worked.covers(it)));
+        let open: Vec<String> = open.map(|it| it.words.join(" ")).collect();
+        assert_eq!(open, expected);
+    }
+
+    #[test]
+    fn a_failure_is_over_where_all_of_it_worked() {
+        check_open("make", "make 2>&1", &[]);
+        check_open("make", "make all", &["make"]);
+        check_open("make && ./run", "make && ./run | tail -3", &[]);
+        check_open("make && ./run", "./run", &["make"]);
+        check_open(
+            "git fetch origin && git rebase main",
+            "git rebase main",
+            &[],
+        );
+        check_open(
+            "git add a && git rebase main",
+            "rm -f b && git rebase --continue",
+            &[],
+        );
+        check_open(
+            "git rebase main",
+            "git rebase --abort",
+            &["git rebase main"],
+        );
+        check_open("a | grep x && b", "a && b", &[]);
+        check_open("a && b", "a | grep x && b", &["a"]);
+        check_open("a && b", "a && b | grep x", &["b"]);
+        check_open("a && b", "a && b || true", &["a", "b"]);
+        check_open("a && b", "a || b", &["a", "b"]);
+        check_open("a; b", "b", &[]);
+        check_open("a", "a; b", &["a"]);
+    }
+
+    #[test]
+    fn a_wider_run_of_tests_covers_a_narrower_one() {
+        check_open(
+            "go test ./a -run 'TestX|TestY' -v | tail",
+            "go test ./a",
+            &[],
+        );
+        check_open("pytest -k name -x", "pytest", &[]);
+        check_open("go test -run=TestX ./a", "go test ./a", &[]);
+        check_open("go test -race ./b", "go test", &["go test -race ./b"]);
+        check_open(
+            "./deploy-latest --prod",
+            "./deploy-latest",
+            &["./deploy-latest --prod"],
+        );
+        check_open("go test ./a", "go test ./a -run TestX", &["go test ./a"]);
+        check_open("go test ./b", "go test ./a", &["go test ./b"]);
+        check_open("pytest a.py", "pytest", &["pytest a.py"]);
+        check_open("go vet ./a", "go test ./a", &["go vet ./a"]);
+    }
+}
