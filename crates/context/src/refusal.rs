@@ -20,12 +20,18 @@ const REFUSALS: [(&str, Option<&str>); 7] = [
         Some("with the following feedback: "),
     ),
     // Cline and Roo Code.
-    ("the user denied this operation", Some("<feedback>\n")),
+    ("the user denied this operation", Some(TAG.0)),
     // Codex, which reports no failure and sends no words.
     (CODEX[0], None),
     (CODEX[1], None),
 ];
 const CODEX: [&str; 2] = ["exec command rejected by user", "patch rejected by user"];
+/// The tags around the words at Cline and Roo Code.
+const TAG: (&str, &str) = ("<feedback>\n", "</feedback>");
+/// What Claude Code may put behind the words.
+const NOTE: &str = "\n\nNote: The user's next message may contain a correction";
+/// What Claude Code says where the user did not answer its questions.
+const CLARIFY: &str = "The user wants to clarify these questions.";
 /// What the summary says of such a call.
 pub(crate) const BY_THE_USER: &str = "the user refused it";
 /// The longest text in front of the user's words, in bytes.
@@ -33,8 +39,8 @@ const LONGEST: usize = 400;
 
 /// The user's words in the result of a refused call, empty where there are none; `None` for any other result.
 ///
-/// Tools can print the same text. So only a result that the client reported as failed is a refusal, and whoever shows its
-/// words says where they stood.
+/// Tools can print the same text. So only a result that the client reported as failed is a refusal, or one of Codex's two
+/// exact texts, and whoever shows its words says where they stood.
 pub(crate) fn refusal(result: &ToolResult) -> Option<&str> {
     let text = result.text.trim();
     if CODEX.contains(&text) {
@@ -54,10 +60,13 @@ pub(crate) fn refusal(result: &ToolResult) -> Option<&str> {
         text.get(at..)
     });
     let words = words.unwrap_or_default();
-    let words = words
-        .rsplit_once("</feedback>")
-        .map_or(words, |(words, _)| words);
-    Some(words.trim())
+    let end = if *mark == Some(TAG.0) { TAG.1 } else { NOTE };
+    let words = words.rsplit_once(end).map_or(words, |(words, _)| words);
+    Some(if words.starts_with(CLARIFY) {
+        ""
+    } else {
+        words.trim()
+    })
 }
 
 #[cfg(test)]
@@ -87,6 +96,13 @@ mod tests {
             Outcome::Failed,
             Some(""),
         );
+        let tag = "the user said:\nKeep </feedback>.\nNever touch port 4711.";
+        let words = Some("Keep </feedback>.\nNever touch port 4711.");
+        let note = "\n\nNote: The user's next message may contain a correction or preference.";
+        check(&format!("{claude} {tag}{note}"), Outcome::Failed, words);
+        let clarify =
+            "the user said:\nThe user wants to clarify these questions.\n    Questions asked:";
+        check(&format!("{claude} {clarify}"), Outcome::Failed, Some(""));
         let agent = "Permission for this tool use was denied. The tool use was rejected.";
         let said = "The user said:\nuse ninja";
         check(

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::artefacts::clipped;
 use super::here_documents;
 
-/// What stands for a letter of a quotation: no script holds it.
+/// It stands for each byte of a quotation; no script contains it.
 pub(super) const QUOTED: char = '\u{1}';
 /// Redirections that keep nothing.
 const NOWHERE: [&str; 8] = [
@@ -191,8 +191,8 @@ impl Bare {
         SAY.contains(first) || PREPARE.iter().any(|it| it == first || *it == two)
     }
 
-    /// Returns true if the other one is over where this one works: it is the same, the same tests or fewer, what this
-    /// one goes on with, or an earlier try to commit, or to push the same.
+    /// Returns true if success of this command ends a failure of `other`: the same command, the same tests or fewer, what
+    /// this one goes on with, an earlier try to commit, or one to push the same.
     pub fn covers(&self, other: &Self) -> bool {
         let (own, others) = (self.words.as_slice(), other.words.as_slice());
         if are_apart(&self.folder, &other.folder) || own.first() != others.first() {
@@ -237,7 +237,7 @@ fn goes_on(own: &[String], others: &[String]) -> bool {
     git == "git"
         && command == other
         && match command.as_str() {
-            "commit" => true,
+            "commit" => !options.iter().any(|it| it == "--dry-run"),
             "push" => is_push(own) == is_push(others),
             _ => options == ["--continue"] || options == ["--skip"],
         }
