@@ -28,11 +28,11 @@ const REFUSALS: [(&str, Option<&str>); 7] = [
 const CODEX: [&str; 2] = ["exec command rejected by user", "patch rejected by user"];
 /// The tags around the words at Cline and Roo Code.
 const TAG: (&str, &str) = ("<feedback>\n", "</feedback>");
-/// What Claude Code may put behind the words.
+/// The note that Claude Code may put behind the words.
 const NOTE: &str = "\n\nNote: The user's next message may contain a correction";
-/// What Claude Code says where the user did not answer its questions.
+/// The words of Claude Code where the user did not answer its questions.
 const CLARIFY: &str = "The user wants to clarify these questions.";
-/// What the summary says of such a call.
+/// The words of the summary about such a call.
 pub(crate) const BY_THE_USER: &str = "the user refused it";
 /// The longest text in front of the user's words, in bytes.
 const LONGEST: usize = 400;

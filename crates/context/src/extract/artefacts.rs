@@ -36,14 +36,14 @@ pub(super) struct Command {
     /// The line that ran it last.
     pub line: String,
     pub runs: usize,
-    /// What changed the folder in front of it.
+    /// The change of folder in front of it.
     folder: String,
     pub failed: bool,
     is_refused: bool,
     /// True if it only shows something.
     pub only_looks: bool,
     told: Option<String>,
-    /// What has to work before its failure is over.
+    /// The commands that have to work before its failure is over.
     open: Vec<Bare>,
     /// The step that ran it last.
     pub last: usize,
@@ -54,7 +54,7 @@ pub(super) struct Command {
 pub(super) struct Trouble {
     pub line: String,
     at: String,
-    /// What has to work before it is over, of a command.
+    /// The commands that have to work before it is over.
     open: Vec<Bare>,
     /// The turn of the call that failed.
     pub turn: usize,
@@ -208,7 +208,7 @@ impl Artefacts {
     }
 }
 
-/// What worked in a step that ran a command.
+/// The commands that worked in a step.
 fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
     match step.result.is_none() || step.failed() {
         true => Vec::new(),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::artefacts::clipped;
 use super::here_documents;
 
-/// It stands for each byte of a quotation; no script contains it.
+/// The sign for each byte of a quotation; no script contains it.
 pub(super) const QUOTED: char = '\u{1}';
 /// Redirections that keep nothing.
 const NOWHERE: [&str; 8] = [
@@ -55,11 +55,11 @@ const PREPARE: [&str; 6] = ["cd", "export", "git add", "git fetch", "mkdir", "so
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     words: Vec<String>,
-    /// What changes the folder in front of it, where something does.
+    /// The change of folder in front of it, or nothing.
     folder: String,
 }
 
-/// What a command line runs: `go test ./...` for `cd app && go test ./... 2>&1 | tail -20`.
+/// The commands of a line: `go test ./...` for `cd app && go test ./... 2>&1 | tail -20`.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
     whole: Bare,
@@ -126,12 +126,12 @@ impl Core {
         self.whole.words.iter().any(|word| word.contains('\n'))
     }
 
-    /// What changes the folder in front of it, empty where nothing does.
+    /// The change of folder in front of it, empty where there is none.
     pub fn folder(&self) -> &str {
         &self.whole.folder
     }
 
-    /// What has to work before a failure of this line is over.
+    /// The commands that have to work before a failure of this line is over.
     pub fn open(&self) -> Vec<Bare> {
         let all = || self.chain.iter().map(|(it, _)| it);
         let open: Vec<Bare> = all().filter(|it| !it.prepares()).cloned().collect();
@@ -141,7 +141,7 @@ impl Core {
         open
     }
 
-    /// What worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that its
+    /// The commands that worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that its
     /// output counts: `ends_in_error`.
     pub fn worked(&self, ends_in_error: bool) -> Vec<&Bare> {
         let mut chain = self.chain.as_slice();
@@ -252,7 +252,7 @@ fn binds(masked: &str) -> bool {
     })
 }
 
-/// What a filter may hide.
+/// The outcomes that a filter may hide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hides {
     /// How the command in front of it ended.

@@ -175,7 +175,7 @@ fn is_only_answered(after: &[Turn]) -> bool {
     answer.peek().is_some() && answer.all(|turn| turn.calls().next().is_none())
 }
 
-/// What the user typed in refusing calls, each line behind a mark: a tool can print the same.
+/// The words that the user typed when refusing calls, each line behind a mark: a tool can print the same.
 fn refusals(turn: &Turn) -> Vec<Line> {
     let mut words: Vec<&str> = turn.results().filter_map(refusal).collect();
     // One answer may refuse several calls.
