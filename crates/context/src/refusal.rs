@@ -39,8 +39,8 @@ const LONGEST: usize = 400;
 
 /// The user's words in the result of a refused call, empty where there are none; `None` for any other result.
 ///
-/// Tools can print the same text. So only a result that the client reported as failed is a refusal, or one of Codex's two
-/// exact texts, and whoever shows its words says where they stood.
+/// Tools can print the same text. So a result is a refusal only if the client reported it as failed, or if it is one of
+/// the two exact texts of Codex. Whoever shows the words says where they stood.
 pub(crate) fn refusal(result: &ToolResult) -> Option<&str> {
     let text = result.text.trim();
     if CODEX.contains(&text) {

@@ -212,7 +212,7 @@ impl Artefacts {
 fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
     match step.result.is_none() || step.failed() {
         true => Vec::new(),
-        false => core.worked(step.ends_in_error()),
+        false => core.worked(step.may_have_failed()),
     }
 }
 
@@ -495,6 +495,24 @@ mod tests {
             ]
         );
         assert!(done.troubles.iter().all(|it| it.ended.is_some()));
+    }
+
+    #[test]
+    fn a_pipe_proves_nothing_where_its_output_may_report_an_error() {
+        let failed = ("make", "Exit code 2\nlink error");
+        let open = ["make: link error"];
+        for output in [
+            "",
+            "a.ts(3,1): error TS2304\n 12 | foo()",
+            "make: *** [a] 2\nleft",
+        ] {
+            check_open(&[failed, ("make | tail -3", output)], &open);
+            check_open(&[failed, ("make | tail -3 && ./run", output)], &open);
+        }
+        check_open(
+            &[failed, ("make | tail -3", "errors.c built, 0 errors")],
+            &[],
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) struct Core {
     chain: Vec<(Bare, bool)>,
     /// True if something may hide how the line ended.
     pub hides: bool,
-    pub is_filtered: bool,
+    is_filtered: bool,
 }
 
 impl Core {
@@ -96,11 +96,13 @@ impl Core {
         let start = whole.rfind(';').map_or(0, |at| at + 1);
         let last = whole.get(start..).unwrap_or_default();
         let mut chain = Vec::new();
+        let mut is_filtered = end < masked.len();
         // Of `a || b`, one may never have run.
         if hides != Some(Hides::All) && !last.contains("||") {
             let mut at = start;
             for part in last.split("&&") {
                 let (end, hidden) = without_filters(part);
+                is_filtered |= end < part.len();
                 chain.push((Bare::of(script, &masked, at..at + end), hidden.is_none()));
                 at += part.len() + 2;
             }
@@ -112,7 +114,7 @@ impl Core {
             whole: Bare::of(script, &masked, 0..end),
             chain,
             hides: hides.is_some(),
-            is_filtered: end < masked.len(),
+            is_filtered,
         }
     }
 
@@ -141,17 +143,11 @@ impl Core {
         open
     }
 
-    /// The commands that worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that its
-    /// output counts: `ends_in_error`.
-    pub fn worked(&self, ends_in_error: bool) -> Vec<&Bare> {
-        let mut chain = self.chain.as_slice();
-        if let [rest @ .., _] = chain
-            && self.is_filtered
-            && ends_in_error
-        {
-            chain = rest;
-        }
-        let shown = chain.iter().filter(|(_, shows)| *shows);
+    /// The commands that worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that
+    /// nothing behind one is taken to have worked where the output may report an error.
+    pub fn worked(&self, may_have_failed: bool) -> Vec<&Bare> {
+        let is_hidden = self.is_filtered && may_have_failed;
+        let shown = self.chain.iter().filter(|(_, shows)| *shows && !is_hidden);
         shown.map(|(it, _)| it).collect()
     }
 }

@@ -20,8 +20,9 @@ const ARGUMENT: usize = 110;
 const CALL: usize = 240;
 /// The longest line of a result, in bytes.
 const RESULT: usize = 130;
-/// The longest quotation of the user, in bytes: the words themselves stand in front of the summary.
-const REQUEST: usize = 80;
+/// The longest quotation of the user, in bytes: it only says when they spoke, and their words stand in front of the
+/// summary.
+const REQUEST: usize = 48;
 
 /// The share of a summary that the last steps have where it is small and where it is large. In a small one little
 /// else tells how to go on; a large one has room for what is needed later.

@@ -332,20 +332,39 @@ impl Step<'_> {
         lines.rfind(|line| !line.trim().is_empty())
     }
 
-    /// Returns true if the last line of the result names an error, other than that there are none.
-    pub fn ends_in_error(&self) -> bool {
-        let last = self.last_line().unwrap_or_default().to_lowercase();
-        let mut told = String::new();
-        let mut before = "";
-        for word in last.split_whitespace() {
-            if !matches!(before.trim_matches(['(', '[', ',']), "0" | "no") {
-                told.push(' ');
-                told.push_str(word);
-            }
-            before = word;
-        }
-        let worse = ["***", "abort", "killed", "fatal", "traceback", "unable"];
-        names_error(&told) || worse.iter().any(|word| told.contains(word))
+    /// Returns true if the output is empty or a line of it reports an error, other than that there are none. A pipe may
+    /// have left lines out.
+    pub fn may_have_failed(&self) -> bool {
+        const WORDS: [&str; 13] = [
+            "***",
+            "abort",
+            "aborted",
+            "cannot",
+            "error",
+            "errors",
+            "fail",
+            "failed",
+            "failure",
+            "fatal",
+            "killed",
+            "panic",
+            "traceback",
+        ];
+        let text = self.result.map_or("", |it| &*it.text);
+        let reports = |line: &str| {
+            let lower = line.to_lowercase();
+            let mut before = "";
+            lower
+                .split([' ', '\t', ':', '(', ')', '[', ']', ','])
+                .any(|word| {
+                    let is_none = matches!(before, "0" | "no");
+                    if !word.is_empty() {
+                        before = word;
+                    }
+                    !is_none && WORDS.contains(&word)
+                })
+        };
+        text.trim().is_empty() || text.lines().any(reports)
     }
 
     /// Returns true if the call is a search that found nothing, which shells report as a failure.
