@@ -59,7 +59,9 @@ impl Conversation {
             .and(ordered);
         self.count(&decision, flight);
         if let Some(shown) = decision.send {
-            let ready = self.ready(incoming, flight, shown);
+            let shortened = self.leave_room(incoming, flight);
+            let mut ready = self.ready(incoming, flight, shown);
+            ready.batch.editions.extend(shortened);
             return Decided::Ready(Box::new(ready), decision.prepare);
         }
         flight.waited = true;

@@ -331,6 +331,20 @@ impl Conversation {
         Some(effects)
     }
 
+    /// Shortens the newest tool results of a view that fits the window but leaves no room for an answer: no
+    /// summary can free more, and the provider would take the request and cut the answer off.
+    pub(crate) fn leave_room(&mut self, incoming: &Incoming<'_>, flight: &Flight) -> Vec<Edition> {
+        let machine = &self.supervisor.machine;
+        let is_first = flight.turns.new > 0 && machine.retries() == 0;
+        let limits = machine.limits();
+        let view = self.view_of(flight);
+        // What exceeds the window is refused, and then made smaller; our count may be wrong.
+        if !self.terms.is_on() || !is_first || view <= limits.room() || view > limits.window {
+            return Vec::new();
+        }
+        self.shorten_results(incoming, flight, 0)
+    }
+
     /// Shortens the tool results behind the model's last answer, which no provider accepted yet, to what
     /// there is room for. Results that were shortened to that size already stay.
     fn shorten_results(
@@ -389,7 +403,7 @@ impl Conversation {
         editions
     }
 
-    /// The view of a request that was refused, as far as it is not guessed.
+    /// The view of a request, as far as it is not guessed.
     fn view_of(&self, flight: &Flight) -> Tokens {
         let machine = &self.supervisor.machine;
         let path = self.path(flight.turns.len);

@@ -171,6 +171,43 @@ async fn what_is_too_long_is_sent_in_the_end_1() {
     check(RUNS / 2..RUNS).await;
 }
 
+/// The newest results are shortened where they nearly fill the window: the provider would accept the request
+/// and cut its answer off.
+#[tokio::test]
+async fn results_that_nearly_fill_the_window_leave_room_for_the_answer() {
+    let mut shortened = 0;
+    for tokens in (14_000..=15_800).step_by(300) {
+        let house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        let asks = json!({"role": "user", "content": "Read the four parts."});
+        agent.messages.push(asks);
+        let mut dice = Dice(tokens);
+        agent
+            .messages
+            .push(invented(Some(Turn::Calls(4, 0)), &mut dice));
+        let calls = agent
+            .messages
+            .last()
+            .and_then(|last| last["content"].as_array());
+        let text = words(0, usize::try_from(tokens / 4).expect("it fits"));
+        let result = |call: &Value| json!({"type": "tool_result", "tool_use_id": call["id"], "content": text});
+        let results: Vec<Value> = calls.into_iter().flatten().map(result).collect();
+        agent
+            .messages
+            .push(json!({"role": "user", "content": results}));
+        house.sim.provider().config_mut().script =
+            Script::Steps([answer(Some(Turn::Calls(4, 0)))].into());
+        let came = agent.go_on(&house).await;
+        let has_room = came.body["stop_reason"] != "model_context_window_exceeded";
+        assert!(has_room, "{tokens} tokens: {came:?}");
+        let did = came.headers["x-ebbtide-did"].to_str().expect("text");
+        let refused = house.sim.provider().total().refused;
+        shortened += u32::from(did.contains("shrunk") && refused == 0);
+        house.close().await;
+    }
+    assert!(shortened > 0, "none was shortened before it was sent");
+}
+
 /// A single message of the person's own that exceeds the window cannot be shortened.
 #[tokio::test]
 async fn what_cannot_fit_is_refused() {
