@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::command_line::{self, Bare, Core, are_apart};
+use super::command_line::{self, Bare, Core, Place};
 use super::folder::Folder;
 use super::purposes::only_looks;
 use super::steps::{Action, Step};
@@ -36,8 +36,8 @@ pub(super) struct Command {
     /// The line that ran it last.
     pub line: String,
     pub runs: usize,
-    /// The change of folder in front of it.
-    folder: String,
+    /// The changes of folder and settings in front of it.
+    place: Place,
     pub failed: bool,
     is_refused: bool,
     /// True if it only shows something.
@@ -118,10 +118,10 @@ impl Artefacts {
                             true => line.clone(),
                             false => core.text(),
                         };
-                        let folder = core.folder();
+                        let place = core.place();
                         let before = commands.get(&key);
-                        if before.is_some_and(|it| are_apart(&it.folder, folder)) {
-                            key = format!("{folder}{key}");
+                        if before.is_some_and(|it| it.place.is_apart(place)) {
+                            key = place.before(&key);
                         }
                         let command = commands.entry(key.clone()).or_default();
                         command.line = line;
@@ -134,9 +134,19 @@ impl Artefacts {
                         }
                         let worked = worked(step, &core);
                         failed.retain(|key| {
-                            let open = commands.get_mut(key).map(|it| &mut it.open);
-                            let is_over = open.is_some_and(|open| settle(open, &worked));
-                            is_over.then(|| commands.remove(key)).is_none()
+                            let Some(command) = commands.get_mut(key) else {
+                                return false;
+                            };
+                            let is_merge = command.open.iter().any(Bare::is_merge);
+                            let is_over = settle(&mut command.open, &worked);
+                            if is_over && is_merge && script.contains("git commit") {
+                                // It names the branch.
+                                command.failed = false;
+                                command.told = Some("concluded by a commit".to_owned());
+                            } else if is_over {
+                                commands.remove(key);
+                            }
+                            !is_over
                         });
                     }
                     Action::Other => {}
@@ -178,7 +188,7 @@ impl Artefacts {
             if line.is_empty() || step.is_refused() || only_looked {
                 return;
             }
-            let open = core.map_or_else(Vec::new, |core| core.open());
+            let open = core.map_or_else(Vec::new, |core| core.open(step.left_conflicts()));
             // The newest wording of an error that goes on.
             let is_same = |it: &Trouble| it.at == at || !open.is_empty() && it.open == open;
             self.troubles
@@ -219,6 +229,9 @@ fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
 /// Takes what worked from what has to work. Returns true if nothing is left of it, unless nothing was there.
 fn settle(open: &mut Vec<Bare>, worked: &[&Bare]) -> bool {
     let had_any = !open.is_empty();
+    for it in open.iter_mut() {
+        worked.iter().for_each(|worked| it.follow(worked));
+    }
     open.retain(|it| !worked.iter().any(|worked| worked.covers(it)));
     had_any && open.is_empty()
 }
@@ -300,13 +313,13 @@ impl Command {
     fn take(&mut self, (step, core): (&Step<'_>, &Core), number: usize) {
         self.runs += 1;
         self.last = number;
-        core.folder().clone_into(&mut self.folder);
+        core.place().clone_into(&mut self.place);
         self.failed = step.failed();
         self.is_refused = step.is_refused();
         // A later run of something else does not take a refusal back.
         self.open = match self.is_refused {
             true => Vec::new(),
-            false => core.open(),
+            false => core.open(step.left_conflicts()),
         };
         self.told = step
             .telling_line()
@@ -505,6 +518,7 @@ mod tests {
             "",
             "a.ts(3,1): error TS2304\n 12 | foo()",
             "make: *** [a] 2\nleft",
+            "# a\n./b.go:12:5: declared and not used: x",
         ] {
             check_open(&[failed, ("make | tail -3", output)], &open);
             check_open(&[failed, ("make | tail -3 && ./run", output)], &open);
@@ -513,6 +527,31 @@ mod tests {
             &[failed, ("make | tail -3", "errors.c built, 0 errors")],
             &[],
         );
+    }
+
+    #[test]
+    fn a_commit_concludes_a_merge_that_left_conflicts() {
+        let conflict = "Exit code 1\nCONFLICT (content): Merge conflict in a.rs\n\
+                        Automatic merge failed; fix conflicts and then commit the result.";
+        let merge = ("git merge topic", conflict);
+        let commit = (
+            "git add a.rs && git commit -m \"Merge\"",
+            "[main 1a2b3c4] Merge",
+        );
+        let told = |steps: &[(&str, &str)]| -> Vec<String> {
+            let commands = read(steps).commands;
+            let merges = commands.iter().map(super::Command::state);
+            merges.filter(|it| it.contains("topic")).collect()
+        };
+        check_open(&[merge, commit], &[]);
+        assert_eq!(
+            told(&[merge, commit]),
+            ["`git merge topic`: concluded by a commit"]
+        );
+        let abort = ("git merge --abort", "");
+        assert!(told(&[merge, abort, commit])[0].contains("failed"));
+        let refused = ("git merge topic", "Exit code 1\nerror: Your local changes");
+        assert!(told(&[refused, commit])[0].contains("failed"));
     }
 
     #[test]

@@ -55,8 +55,16 @@ const PREPARE: [&str; 6] = ["cd", "export", "git add", "git fetch", "mkdir", "so
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     words: Vec<String>,
-    /// The change of folder in front of it, or nothing.
+    place: Place,
+    /// True for a merge that left conflicts, which a commit concludes.
+    has_conflicts: bool,
+}
+
+/// The changes of folder and of settings in front of a command, each empty where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
     folder: String,
+    settings: String,
 }
 
 /// The commands of a line: `go test ./...` for `cd app && go test ./... 2>&1 | tail -20`.
@@ -73,12 +81,13 @@ pub(super) struct Core {
 impl Core {
     /// Reads a command line. A script of several lines, or one that binds its commands, is not taken apart.
     pub fn of(script: &str) -> Self {
-        let behind = behind_moves(script);
+        let (moves, behind) = moves(script);
         let (masked, is_whole) = without_quotes(behind);
         if !is_whole || masked.contains('\n') || binds(&masked) {
             let whole = Bare {
                 words: vec![script.trim().to_owned()],
-                folder: String::new(),
+                place: Place::default(),
+                has_conflicts: false,
             };
             return Self {
                 chain: vec![(whole.clone(), true)],
@@ -87,9 +96,9 @@ impl Core {
                 is_filtered: false,
             };
         }
-        let folder = script.trim().strip_suffix(behind).unwrap_or_default();
-        let folder = if folder.contains("cd ") { folder } else { "" };
-        let script = (folder, behind);
+        let mut place = Place::default();
+        moves.into_iter().for_each(|it| place.enter(it));
+        let script = behind;
         let masked = without_redirections(&masked);
         let (end, hides) = without_filters(&masked);
         let whole = masked.get(..end).unwrap_or_default();
@@ -97,13 +106,20 @@ impl Core {
         let last = whole.get(start..).unwrap_or_default();
         let mut chain = Vec::new();
         let mut is_filtered = end < masked.len();
+        let whole_words = Bare::of((&place, script), &masked, 0..end);
+        let before = masked.get(..start).unwrap_or_default();
+        for part in parts(before) {
+            place.enter(script.get(part).unwrap_or_default());
+        }
         // Of `a || b`, one may never have run.
         if hides != Some(Hides::All) && !last.contains("||") {
             let mut at = start;
             for part in last.split("&&") {
                 let (end, hidden) = without_filters(part);
                 is_filtered |= end < part.len();
-                chain.push((Bare::of(script, &masked, at..at + end), hidden.is_none()));
+                let bare = Bare::of((&place, script), &masked, at..at + end);
+                chain.push((bare, hidden.is_none()));
+                place.enter(script.get(at..at + part.len()).unwrap_or_default());
                 at += part.len() + 2;
             }
             if let Some((_, shows)) = chain.last_mut() {
@@ -111,7 +127,7 @@ impl Core {
             }
         }
         Self {
-            whole: Bare::of(script, &masked, 0..end),
+            whole: whole_words,
             chain,
             hides: hides.is_some(),
             is_filtered,
@@ -128,17 +144,20 @@ impl Core {
         self.whole.words.iter().any(|word| word.contains('\n'))
     }
 
-    /// The change of folder in front of it, empty where there is none.
-    pub fn folder(&self) -> &str {
-        &self.whole.folder
+    /// The changes of folder and settings in front of all of it.
+    pub const fn place(&self) -> &Place {
+        &self.whole.place
     }
 
-    /// The commands that have to work before a failure of this line is over.
-    pub fn open(&self) -> Vec<Bare> {
+    /// The commands that have to work before a failure of this line is over, which may have left conflicts.
+    pub fn open(&self, has_conflicts: bool) -> Vec<Bare> {
         let all = || self.chain.iter().map(|(it, _)| it);
-        let open: Vec<Bare> = all().filter(|it| !it.prepares()).cloned().collect();
+        let mut open: Vec<Bare> = all().filter(|it| !it.prepares()).cloned().collect();
         if open.is_empty() {
-            return vec![self.whole.clone()];
+            open.push(self.whole.clone());
+        }
+        for it in &mut open {
+            it.has_conflicts = has_conflicts && it.is_merge();
         }
         open
     }
@@ -152,16 +171,46 @@ impl Core {
     }
 }
 
+impl Place {
+    /// Takes a command as a change of the place, if it is one.
+    fn enter(&mut self, command: &str) {
+        let command = command.trim();
+        let (program, to) = command.split_once(' ').unwrap_or((command, ""));
+        let place = match program {
+            "cd" | "pushd" => &mut self.folder,
+            "export" | "source" | "." => &mut self.settings,
+            _ => return,
+        };
+        if program == "cd" && to.trim_start().starts_with(['/', '~']) {
+            place.clear();
+        }
+        place.push_str(command);
+        place.push_str(" && ");
+    }
+
+    /// Returns true if two commands name different folders or settings. One that names none may run in any.
+    pub fn is_apart(&self, other: &Self) -> bool {
+        let is_apart = |it: &str, other: &str| it != other && !it.is_empty() && !other.is_empty();
+        is_apart(&self.folder, &other.folder) || is_apart(&self.settings, &other.settings)
+    }
+
+    /// A command behind the changes.
+    pub fn before(&self, command: &str) -> String {
+        format!("{}{}{command}", self.folder, self.settings)
+    }
+}
+
 impl Bare {
     /// The words in a part of a script, without what `masked` has as spaces.
-    fn of((folder, script): (&str, &str), masked: &str, part: Range<usize>) -> Self {
+    fn of((place, script): (&Place, &str), masked: &str, part: Range<usize>) -> Self {
         let is_blank = |at: usize| masked.as_bytes().get(at) == Some(&b' ');
         let letters = script.char_indices().filter(|(at, _)| part.contains(at));
         let letters = letters.map(|(at, it)| if is_blank(at) { ' ' } else { it });
         let text: String = letters.collect();
         let mut out = Self {
             words: text.split_whitespace().map(str::to_owned).collect(),
-            folder: folder.to_owned(),
+            place: place.clone(),
+            has_conflicts: false,
         };
         if out.is_test() {
             out.words.retain(|word| !LOUD.contains(&word.as_str()));
@@ -171,11 +220,35 @@ impl Bare {
 
     /// Returns true if it runs tests: `go test`, `pytest`, `npm run test:unit`.
     fn is_test(&self) -> bool {
+        /// Programs that take names of other things.
+        const OTHERS: [&str; 4] = ["docker", "git", "kubectl", "podman"];
+        if self
+            .words
+            .first()
+            .is_some_and(|it| OTHERS.contains(&it.as_str()))
+        {
+            return false;
+        }
         let is_test = |word: &String| {
             let mut parts = word.split(|it: char| !it.is_alphanumeric());
             TESTERS.contains(&word.as_str()) || parts.any(|it| it == "test" || it == "tests")
         };
         self.words.iter().take(3).any(is_test)
+    }
+
+    pub fn is_merge(&self) -> bool {
+        self.begins(&["git", "merge"])
+    }
+
+    fn begins(&self, words: &[&str]) -> bool {
+        let own = self.words.get(..words.len());
+        own.is_some_and(|own| own.iter().eq(words))
+    }
+
+    /// Notes what ends a merge without concluding it.
+    pub fn follow(&mut self, worked: &Self) {
+        let ends = [&["git", "merge", "--abort"], &["git", "reset", "--hard"]];
+        self.has_conflicts &= !ends.iter().any(|it| worked.begins(*it));
     }
 
     fn prepares(&self) -> bool {
@@ -188,19 +261,20 @@ impl Bare {
     }
 
     /// Returns true if success of this command ends a failure of `other`: the same command, the same tests or fewer, what
-    /// this one goes on with, an earlier try to commit, or one to push the same.
+    /// this one goes on with, an earlier try to commit, one to push the same, or a merge that a commit concludes.
     pub fn covers(&self, other: &Self) -> bool {
         let (own, others) = (self.words.as_slice(), other.words.as_slice());
-        if are_apart(&self.folder, &other.folder) || own.first() != others.first() {
+        if self.place.is_apart(&other.place) || own.first() != others.first() {
             return false;
         }
-        own == others || self.is_test() && chooses(own, others) || goes_on(own, others)
+        let is_concluded = other.has_conflicts
+            && self.begins(&["git", "commit"])
+            && !own.iter().any(|it| it == "--dry-run");
+        own == others
+            || is_concluded
+            || self.is_test() && chooses(own, others)
+            || goes_on(own, others)
     }
-}
-
-/// Returns true if two commands name different folders. One that names none may run in either.
-pub(super) fn are_apart(folder: &str, other: &str) -> bool {
-    folder != other && !folder.is_empty() && !other.is_empty()
 }
 
 /// Returns true if the others run the same tests with options that choose among them.
@@ -237,6 +311,16 @@ fn goes_on(own: &[String], others: &[String]) -> bool {
             "push" => is_push(own) == is_push(others),
             _ => options == ["--continue"] || options == ["--skip"],
         }
+}
+
+/// The commands of a line.
+fn parts(masked: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    masked.split([';', '&', '|']).map(move |part| {
+        let start = at;
+        at += part.len() + 1;
+        start..start + part.len()
+    })
 }
 
 /// Returns true if a command of a line stands inside something else.
@@ -323,19 +407,30 @@ pub(super) fn shown(script: &str) -> String {
     }
 }
 
-/// A script without a change of folder or environment in front. One that does nothing else stays as it is.
+/// A script without a change of folder or environment in front.
 fn behind_moves(script: &str) -> &str {
+    moves(script).1
+}
+
+/// The changes of folder or environment in front of a script, and the rest. A script that does nothing else has none.
+fn moves(script: &str) -> (Vec<&str>, &str) {
     let script = script.trim();
-    let mut behind = script;
-    while let Some((_, rest)) = ["cd ", "export "]
-        .iter()
-        .any(|word| behind.starts_with(word))
-        .then(|| behind.split_once("&&"))
-        .flatten()
-    {
-        behind = rest.trim_start_matches(['\\', '\n', ' ']);
+    let (mut moves, mut behind) = (Vec::new(), script);
+    while ["cd ", "export "].iter().any(|it| behind.starts_with(it)) {
+        let (masked, is_whole) = without_quotes(behind);
+        // What stands in a command within another is not read.
+        let end = masked.find("&&");
+        let end = end.or_else(|| behind.find("&&").filter(|_| !is_whole));
+        let Some((first, rest)) = end.and_then(|end| behind.split_at_checked(end)) else {
+            break;
+        };
+        moves.push(first);
+        behind = rest.trim_start_matches(['&', '\\', '\n', ' ']);
     }
-    if behind.is_empty() { script } else { behind }
+    match behind {
+        "" => (Vec::new(), script),
+        behind => (moves, behind),
+    }
 }
 
 /// A script with [`QUOTED`] for each byte of a quotation and of a letter behind a backslash, and true if that is all
@@ -481,7 +576,7 @@ mod tests {
     fn check_open(failed: &str, later: &str, expected: &[&str]) {
         let (failed, later) = (Core::of(failed), Core::of(later));
         let worked = later.worked(false);
-        let open = failed.open().into_iter();
+        let open = failed.open(false).into_iter();
         let open = open.filter(|it| !worked.iter().any(|worked| worked.covers(it)));
         let open: Vec<String> = open.map(|it| it.words.join(" ")).collect();
         assert_eq!(open, expected);
@@ -514,6 +609,23 @@ mod tests {
         check_open("a && b", "a && b || true", &["a", "b"]);
         check_open("a && b", "a || b", &["a", "b"]);
         check_open("a; b", "b", &[]);
+        check_open("cd a; make", "cd a && make", &[]);
+        check_open("cd a; make", "cd b; make", &["make"]);
+        check_open("cd a; make", "make", &[]);
+        check_open("x && cd /a && make", "x; cd /b && make", &["x", "make"]);
+        check_open("cd b && cd /a && make", "cd /a; make", &[]);
+        check_open("cd 'R && D' && make", "cd 'R && S' && make", &["make"]);
+        check_open(
+            "export DB=prod && ./up",
+            "export DB=test && ./up",
+            &["./up"],
+        );
+        check_open("export DB=prod && ./up", "cd a && ./up", &[]);
+        check_open(
+            "docker run test -t b",
+            "docker run test",
+            &["docker run test -t b"],
+        );
         check_open("a", "a; b", &["a"]);
     }
 

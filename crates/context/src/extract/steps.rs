@@ -364,7 +364,13 @@ impl Step<'_> {
                     !is_none && WORDS.contains(&word)
                 })
         };
-        text.trim().is_empty() || text.lines().any(reports)
+        text.trim().is_empty() || text.lines().any(|it| reports(it) || names_a_place(it))
+    }
+
+    /// Returns true if `git` says that a commit is to conclude a merge.
+    pub fn left_conflicts(&self) -> bool {
+        let text = self.result.map_or("", |it| &*it.text);
+        text.contains("fix conflicts and then commit")
     }
 
     /// Returns true if the call is a search that found nothing, which shells report as a failure.
@@ -588,6 +594,16 @@ pub(super) fn bare(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix(REFUSAL.0).unwrap_or(text);
     text.strip_suffix(REFUSAL.1).unwrap_or(text).trim()
+}
+
+/// Returns true if a line begins with a place in a file, as compilers and linters report: `a.go:12:5: `.
+fn names_a_place(line: &str) -> bool {
+    let mut parts = line.trim_start().splitn(4, ':');
+    let is_file = parts
+        .next()
+        .is_some_and(|it| it.contains('.') && !it.contains(' '));
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    is_file && parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number)
 }
 
 /// Returns true if a line says no more than that a command failed, such as `Exit code 1`.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::message::Message;
+use super::message::{Message, REFUSING};
 use super::unit::{Unit, units};
 use super::{LeftOut, Said, UserWords};
 use crate::counter::TokenCounter;
@@ -421,6 +421,11 @@ fn with_gaps(of: &Divided<'_>, kept: &[bool]) -> String {
             continue;
         }
         let between = of.text.get(end..unit.range.start).unwrap_or_default();
+        let loses_mark = loses_mark(&of.text, end, unit.range.start);
+        if loses_mark && out.is_empty() {
+            out.push_str(REFUSING);
+            out.push(' ');
+        }
         match (gap, between.contains('\n') || out.is_empty()) {
             (false, _) => out.push_str(between),
             (true, true) if out.is_empty() => out.push_str("[…] "),
@@ -428,6 +433,10 @@ fn with_gaps(of: &Divided<'_>, kept: &[bool]) -> String {
                 out.push('\n');
                 out.push_str(GAP);
                 out.push('\n');
+                if loses_mark {
+                    out.push_str(REFUSING);
+                    out.push(' ');
+                }
             }
             (true, false) => out.push_str(" […] "),
         }
@@ -439,4 +448,13 @@ fn with_gaps(of: &Divided<'_>, kept: &[bool]) -> String {
         out.push_str(" […]");
     }
     out
+}
+
+/// Returns true if a unit stands in a line that begins with the mark of a refused call, and the beginning of the line
+/// is not shown: nothing behind `end` is.
+fn loses_mark(text: &str, end: usize, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let is_marked = text.get(line..).is_some_and(|it| it.starts_with(REFUSING));
+    is_marked && line < start && end <= line
 }

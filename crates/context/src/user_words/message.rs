@@ -8,7 +8,7 @@ use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
 
 /// The mark in front of each line that stood in the result of a refused call.
-const REFUSING: &str = "[refusing a call]";
+pub(super) const REFUSING: &str = "[refusing a call]";
 
 /// One message.
 #[derive(Debug)]

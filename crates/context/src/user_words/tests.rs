@@ -84,6 +84,33 @@ fn words_typed_in_refusing_a_call_stand_where_they_were_said() {
 }
 
 #[test]
+fn a_long_line_in_a_refusal_keeps_its_mark() {
+    let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. \
+                   To tell you how to proceed, the user said:\n";
+    let filler =
+        "I looked at the table of rows and saw that it grows a little each day. ".repeat(60);
+    for lines in [
+        format!("{filler}Never touch port 4711."),
+        format!("Ask Halina.\n{filler}Never touch port 4711."),
+    ] {
+        let result = ToolResult {
+            call: "1".into(),
+            text: format!("{refused}{lines}").into(),
+            outcome: Outcome::Failed,
+        };
+        let turns = placed([
+            TurnDraft::text(Role::User, "Mend the loader."),
+            TurnDraft::said(Role::Tool, vec![Part::Result(result)]),
+        ]);
+        let words = of(&turns, 200);
+        let said = &words.said().last().unwrap().text;
+        let rule = said.lines().find(|line| line.contains("4711")).unwrap();
+        assert!(rule.starts_with("[refusing a call] "), "{said}");
+        assert!(said.contains("[…]"), "{said}");
+    }
+}
+
+#[test]
 fn what_fits_stands_whole_and_in_order() {
     let mut texts: Vec<(Role, String)> = Vec::new();
     for rule in RULES {
