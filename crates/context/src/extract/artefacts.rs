@@ -56,6 +56,7 @@ pub(super) struct Trouble {
     at: String,
     /// The commands that have to work before it is over.
     open: Vec<Bare>,
+    is_merge: bool,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
@@ -85,9 +86,7 @@ impl Artefacts {
         let mut out = Self::default();
         let mut files: HashMap<String, File> = HashMap::new();
         let mut read: HashMap<String, usize> = HashMap::new();
-        let mut commands: HashMap<String, Command> = HashMap::new();
-        // Those whose failure is not over, the newest first.
-        let mut failed: Vec<String> = Vec::new();
+        let mut ran = Ran::default();
         for (number, step) in steps.iter().enumerate() {
             let actions = step.actions();
             let runs = actions.iter().any(|it| matches!(it, Action::Ran(_)));
@@ -111,44 +110,7 @@ impl Artefacts {
                     Action::Read(path) => {
                         read.insert(path.clone(), number);
                     }
-                    Action::Ran(script) => {
-                        let (line, core) = (command_line::shown(script), Core::of(script));
-                        // What may hide a failure does not stand for the whole output.
-                        let mut key = match core.hides || core.is_whole_script() {
-                            true => line.clone(),
-                            false => core.text(),
-                        };
-                        let place = core.place();
-                        let before = commands.get(&key);
-                        if before.is_some_and(|it| it.place.is_apart(place)) {
-                            key = place.before(&key);
-                        }
-                        let command = commands.entry(key.clone()).or_default();
-                        command.line = line;
-                        command.only_looks = only_looks(script);
-                        command.take((step, &core), number);
-                        failed.retain(|it| *it != key);
-                        if command.failed {
-                            failed.truncate(REMEMBERED - 1);
-                            failed.insert(0, key);
-                        }
-                        let worked = worked(step, &core);
-                        failed.retain(|key| {
-                            let Some(command) = commands.get_mut(key) else {
-                                return false;
-                            };
-                            let is_merge = command.open.iter().any(Bare::is_merge);
-                            let is_over = settle(&mut command.open, &worked);
-                            if is_over && is_merge && script.contains("git commit") {
-                                // It names the branch.
-                                command.failed = false;
-                                command.told = Some("concluded by a commit".to_owned());
-                            } else if is_over {
-                                commands.remove(key);
-                            }
-                            !is_over
-                        });
-                    }
+                    Action::Ran(script) => ran.take(script, step, number),
                     Action::Other => {}
                 }
                 out.follow(action, step, failure);
@@ -164,7 +126,7 @@ impl Artefacts {
         out.read = newest.map(|(path, _)| path).collect();
         let changed = out.files.iter().map(|file| &*file.path);
         out.folder = Folder::of(changed.chain(out.read.iter().map(String::as_str)));
-        out.commands = newest_last(commands.into_values(), |command| command.last);
+        out.commands = newest_last(ran.commands.into_values(), |command| command.last);
         out
     }
 
@@ -199,6 +161,7 @@ impl Artefacts {
             self.troubles.push(Trouble {
                 line,
                 at,
+                is_merge: open.iter().any(Bare::is_merge),
                 open,
                 turn: step.turn,
                 ended: None,
@@ -207,6 +170,16 @@ impl Artefacts {
             let worked = core.as_ref().map(|core| worked(step, core));
             let worked = worked.unwrap_or_default();
             let is_command = core.is_some();
+            let error = core.as_ref().and_then(|core| goes_on(step, core));
+            if let (Some(error), Some(core)) = (error, &core) {
+                let open = core.open(false);
+                let mut same = self.troubles.iter_mut();
+                let same = same.find(|it| it.ended.is_none() && it.open == open);
+                if let Some(it) = same {
+                    it.line = clipped(error);
+                    it.turn = step.turn;
+                }
+            }
             for it in self.troubles.iter_mut().filter(|it| it.ended.is_none()) {
                 let is_over = match is_command {
                     true => settle(&mut it.open, &worked),
@@ -218,12 +191,96 @@ impl Artefacts {
     }
 }
 
+/// The commands that ran, by what each is.
+#[derive(Debug, Default)]
+struct Ran {
+    commands: HashMap<String, Command>,
+    /// Those whose failure is not over, the newest first.
+    failed: Vec<String>,
+}
+
+impl Ran {
+    fn take(&mut self, script: &str, step: &Step<'_>, number: usize) {
+        let core = Core::of(script);
+        if self.go_on((script, &core), step, number) {
+            return;
+        }
+        let line = command_line::shown(script);
+        // What may hide a failure does not stand for the whole output.
+        let mut key = match core.hides || core.is_whole_script() {
+            true => line.clone(),
+            false => core.text(),
+        };
+        let place = core.place();
+        let before = self.commands.get(&key);
+        if before.is_some_and(|it| it.place.is_apart(place)) {
+            key = place.before(&key);
+        }
+        let command = self.commands.entry(key.clone()).or_default();
+        command.line = line;
+        command.only_looks = only_looks(script);
+        command.take((step, &core), number);
+        self.failed.retain(|it| *it != key);
+        if command.failed {
+            self.failed.truncate(REMEMBERED - 1);
+            self.failed.insert(0, key);
+        }
+        self.end(script, &worked(step, &core));
+    }
+
+    /// Takes a run behind a filter that reports errors where the same failed before: the newest words of a failure that
+    /// is not over.
+    fn go_on(&mut self, (script, core): (&str, &Core), step: &Step<'_>, number: usize) -> bool {
+        let Some(error) = goes_on(step, core) else {
+            return false;
+        };
+        let open = core.open(false);
+        let mut failed = self.failed.iter();
+        let same = failed.find(|key| self.commands.get(*key).is_some_and(|it| it.open == open));
+        let Some(command) = same.and_then(|key| self.commands.get_mut(key)) else {
+            return false;
+        };
+        command.line = command_line::shown(script);
+        command.runs += 1;
+        command.last = number;
+        command.told = Some(clipped(error));
+        true
+    }
+
+    /// Ends the failures that are over with what worked.
+    fn end(&mut self, script: &str, worked: &[&Bare]) {
+        self.failed.retain(|key| {
+            let Some(command) = self.commands.get_mut(key) else {
+                return false;
+            };
+            let is_merge = command.open.iter().any(Bare::is_merge);
+            let is_over = settle(&mut command.open, worked);
+            if is_over && is_merge && script.contains("git commit") {
+                // It names the branch.
+                command.failed = false;
+                command.told = Some("concluded by a commit".to_owned());
+            } else if is_over {
+                self.commands.remove(key);
+            }
+            !is_over
+        });
+    }
+}
+
 /// The commands that worked in a step.
 fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
     match step.result.is_none() || step.failed() {
         true => Vec::new(),
-        false => core.worked(step.may_have_failed()),
+        false => {
+            let has_passed = core.only_tests() && step.ends_with_passed_tests();
+            core.worked(step.may_have_failed() && !has_passed)
+        }
     }
+}
+
+/// The line with which a run behind a filter goes on to report errors.
+fn goes_on<'s>(step: &'s Step<'_>, core: &Core) -> Option<&'s str> {
+    step.error_behind_a_filter().filter(|_| core.hides)
 }
 
 /// Takes what worked from what has to work. Returns true if nothing is left of it, unless nothing was there.
@@ -363,8 +420,11 @@ impl Trouble {
         let (headline, turn) = (self.headline(), number(self.turn));
         match self.ended {
             Some(ended) => {
-                let ended = number(ended);
-                format!("{headline} (turn {turn}; the same worked in turn {ended})")
+                let how = match self.is_merge {
+                    true => "concluded",
+                    false => "the same worked",
+                };
+                format!("{headline} (turn {turn}; {how} in turn {})", number(ended))
             }
             None => format!("{headline} (turn {turn}; not seen to work since)"),
         }
@@ -527,6 +587,41 @@ mod tests {
             &[failed, ("make | tail -3", "errors.c built, 0 errors")],
             &[],
         );
+    }
+
+    #[test]
+    fn a_failure_is_told_in_its_newest_words() {
+        let failed = ("make", "Exit code 2\nError: a is missing");
+        let later = ("make 2>&1 | head -5", "Error: b is missing\nstop");
+        check_open(&[failed, later], &["make: Error: b is missing"]);
+        let commands = read(&[failed, later]).commands;
+        let told: Vec<String> = commands.iter().map(super::Command::state).collect();
+        assert_eq!(
+            told,
+            ["`make | head -5` (2 runs) failed: Error: b is missing"]
+        );
+    }
+
+    #[test]
+    fn tests_say_that_they_passed_behind_a_filter() {
+        let failed = ("go test ./a", "Exit code 1\n--- FAIL: TestX");
+        let logs = "INFO error=none error a";
+        for (line, last) in [
+            ("go test ./a -v | tail -3", "ok  \ta\t0.1s"),
+            ("go test ./a | tail", "PASS"),
+            ("go test ./a | tail", "= 5 passed in 2.1s ="),
+            ("go test ./a | tail", "test result: ok. 5 passed; 0 failed;"),
+        ] {
+            check_open(&[failed, (line, &format!("{logs}\n{last}"))], &[]);
+        }
+        for (line, last) in [
+            ("go test ./a | tail", "FAIL"),
+            ("go test ./a | tail", "= 1 failed, 5 passed in 2.1s ="),
+            ("go test ./a | tail && ./run", "PASS"),
+        ] {
+            let done = read(&[failed, (line, &format!("{logs}\n{last}"))]);
+            assert!(done.troubles.iter().any(|it| it.ended.is_none()), "{last}");
+        }
     }
 
     #[test]

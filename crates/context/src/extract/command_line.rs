@@ -162,6 +162,11 @@ impl Core {
         open
     }
 
+    /// Returns true if it does nothing but run tests.
+    pub fn only_tests(&self) -> bool {
+        matches!(self.chain.as_slice(), [(only, _)] if only.is_test())
+    }
+
     /// The commands that worked if the line did not fail. A pipe hides the exit code of what stands in front of it, so that
     /// nothing behind one is taken to have worked where the output may report an error.
     pub fn worked(&self, may_have_failed: bool) -> Vec<&Bare> {

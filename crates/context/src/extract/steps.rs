@@ -335,36 +335,29 @@ impl Step<'_> {
     /// Returns true if the output is empty or a line of it reports an error, other than that there are none. A pipe may
     /// have left lines out.
     pub fn may_have_failed(&self) -> bool {
-        const WORDS: [&str; 13] = [
-            "***",
-            "abort",
-            "aborted",
-            "cannot",
-            "error",
-            "errors",
-            "fail",
-            "failed",
-            "failure",
-            "fatal",
-            "killed",
-            "panic",
-            "traceback",
-        ];
         let text = self.result.map_or("", |it| &*it.text);
-        let reports = |line: &str| {
-            let lower = line.to_lowercase();
-            let mut before = "";
-            lower
-                .split([' ', '\t', ':', '(', ')', '[', ']', ','])
-                .any(|word| {
-                    let is_none = matches!(before, "0" | "no");
-                    if !word.is_empty() {
-                        before = word;
-                    }
-                    !is_none && WORDS.contains(&word)
-                })
-        };
         text.trim().is_empty() || text.lines().any(|it| reports(it) || names_a_place(it))
+    }
+
+    /// Returns true if the last line is that with which tests say that they passed.
+    pub fn ends_with_passed_tests(&self) -> bool {
+        let last = self.last_line().unwrap_or_default().trim().to_lowercase();
+        let has = |word: &str| {
+            last.split([' ', ',', '=', ';', '.', '('])
+                .any(|it| it == word)
+        };
+        let is_named = last.starts_with("ok ") || last.starts_with("ok\t") || last == "pass";
+        let is_counted = has("passed") || last.starts_with("test result: ok");
+        is_named || is_counted && (!has("failed") || last.contains(" 0 failed")) && !has("error")
+    }
+
+    /// The line that names an error in an output that a filter may have shortened: the same command may have failed.
+    pub fn error_behind_a_filter(&self) -> Option<&str> {
+        let lines = self.result?.text.lines();
+        let told = lines
+            .map(bare)
+            .find(|line| reports(line) || names_a_place(line));
+        told.filter(|_| !self.failed())
     }
 
     /// Returns true if `git` says that a commit is to conclude a merge.
@@ -594,6 +587,36 @@ pub(super) fn bare(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix(REFUSAL.0).unwrap_or(text);
     text.strip_suffix(REFUSAL.1).unwrap_or(text).trim()
+}
+
+/// Returns true if a line reports an error, other than that there are none.
+fn reports(line: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "***",
+        "abort",
+        "aborted",
+        "cannot",
+        "error",
+        "errors",
+        "fail",
+        "failed",
+        "failure",
+        "fatal",
+        "killed",
+        "panic",
+        "traceback",
+    ];
+    let lower = line.to_lowercase();
+    let mut before = "";
+    lower
+        .split([' ', '\t', ':', '(', ')', '[', ']', ','])
+        .any(|word| {
+            let is_none = matches!(before, "0" | "no");
+            if !word.is_empty() {
+                before = word;
+            }
+            !is_none && WORDS.contains(&word)
+        })
 }
 
 /// Returns true if a line begins with a place in a file, as compilers and linters report: `a.go:12:5: `.
