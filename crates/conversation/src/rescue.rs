@@ -13,7 +13,7 @@ use crate::conversation::Conversation;
 use crate::decide::{Decided, Ready};
 use crate::effect::{Effect, Hold, Lesson, Start, Unmade};
 use crate::flight::Flight;
-use crate::homunculus::{Action, Event, Extent, Preparation};
+use crate::homunculus::{Action, Event, Extent, Path, Preparation};
 use crate::incoming::Incoming;
 use crate::join::resized;
 use crate::journal::Happened;
@@ -331,8 +331,8 @@ impl Conversation {
         Some(effects)
     }
 
-    /// Shortens the newest tool results of a view that fits the window but leaves no room for an answer: no
-    /// summary can free more, and the provider would take the request and cut the answer off.
+    /// Shortens the new tool results of a view that fits the window but leaves no room for an answer: no summary
+    /// can free more, and the provider would take the request and cut the answer off.
     pub(crate) fn leave_room(&mut self, incoming: &Incoming<'_>, flight: &Flight) -> Vec<Edition> {
         let machine = &self.supervisor.machine;
         let is_first = flight.turns.new > 0 && machine.retries() == 0;
@@ -342,7 +342,20 @@ impl Conversation {
         if !self.terms.is_on() || !is_first || view <= limits.room() || view > limits.window {
             return Vec::new();
         }
-        self.shorten_results(incoming, flight, 0)
+        let turns = incoming.turns();
+        let first = answered(turns).max(turns.len().saturating_sub(flight.turns.new));
+        let counter = incoming.model.counter();
+        let newest = turns.get(first..).unwrap_or_default();
+        let results = newest.iter().flat_map(Turn::results);
+        let sizes: Vec<Tokens> = results.map(|it| counter.count(&it.text)).collect();
+        let rest = view.saturating_sub(sizes.iter().copied().sum());
+        let Some(each) = share(sizes, limits.room().saturating_sub(rest)) else {
+            return Vec::new();
+        };
+        let editions = self.shorten(incoming, flight, (first, &ShrinkLimits::new(each)));
+        let path = Path::new(&self.said.outline, flight.turns.len, self.pins.places());
+        self.supervisor.machine.shorten(&path);
+        editions
     }
 
     /// Shortens the tool results behind the model's last answer, which no provider accepted yet, to what
@@ -354,16 +367,26 @@ impl Conversation {
         refusals: usize,
     ) -> Vec<Edition> {
         let turns = incoming.turns();
-        let answered = |turn: &Turn| turn.role() == Role::Assistant;
-        let first = turns.iter().rposition(answered).map_or(0, |last| last + 1);
+        let first = answered(turns);
         let newest = turns.get(first..).unwrap_or_default();
+        let Some(limits) = self.room_for_results(flight, (first, newest), refusals) else {
+            return Vec::new();
+        };
+        self.shorten(incoming, flight, (first, &limits))
+    }
+
+    /// Shortens the tool results from a turn on.
+    fn shorten(
+        &mut self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        (first, limits): (usize, &ShrinkLimits),
+    ) -> Vec<Edition> {
+        let newest = incoming.turns().get(first..).unwrap_or_default();
         let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
         if ids.is_empty() || self.len() != flight.turns.len {
             return Vec::new();
         }
-        let Some(limits) = self.room_for_results(flight, (first, newest), refusals) else {
-            return Vec::new();
-        };
         let counter = incoming.model.counter();
         let overlay = self.overlay.get_or_insert_default();
         let is_done = |at: usize, nth: u32| {
@@ -374,7 +397,7 @@ impl Conversation {
                 Change::Appended(_) | Change::Followed(_) => false,
             })
         };
-        let shrunk = rewrite::shrink_new(incoming.request, &ids, (&limits, Tokens::ZERO), &counter)
+        let shrunk = rewrite::shrink_new(incoming.request, &ids, (limits, Tokens::ZERO), &counter)
             .into_iter();
         let shrunk: Vec<_> = shrunk
             .filter(|(at, change)| match change {
@@ -434,5 +457,47 @@ impl Conversation {
         let room = room.max(limits.window.scaled(least.unwrap_or(last)));
         let each = Tokens::new(room.get() / results).max(MARKER);
         Some(ShrinkLimits::new(each))
+    }
+}
+
+/// The number of turns up to the model's last answer, with it.
+fn answered(turns: &[Turn]) -> usize {
+    let is_answer = |turn: &Turn| turn.role() == Role::Assistant;
+    turns.iter().rposition(is_answer).map_or(0, |last| last + 1)
+}
+
+/// The size that the larger of several results may have so that all fit the room. `None` if they do not fit, however
+/// short each is.
+fn share(mut sizes: Vec<Tokens>, mut room: Tokens) -> Option<Tokens> {
+    sizes.sort_unstable();
+    let mut open = sizes.len() as u64;
+    for size in sizes {
+        let each = Tokens::new(room.get() / open);
+        if size > each {
+            return Some(each).filter(|&each| each >= MARKER);
+        }
+        room = room.saturating_sub(size);
+        open -= 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use context::Tokens;
+
+    use super::share;
+
+    #[test]
+    fn the_larger_results_share_what_the_smaller_ones_leave() {
+        let share = |sizes: &[u64], room| {
+            let sizes = sizes.iter().copied().map(Tokens::new).collect();
+            share(sizes, Tokens::new(room)).map(Tokens::get)
+        };
+        assert_eq!(share(&[5_000, 100, 3_000], 6_100), Some(3_000));
+        assert_eq!(share(&[100, 9_000], 5_000), Some(4_900));
+        assert_eq!(share(&[9_000, 9_000], 200), None, "too little for two");
+        assert_eq!(share(&[100, 200], 5_000), None, "all fit");
+        assert_eq!(share(&[], 5_000), None);
     }
 }

@@ -173,6 +173,17 @@ impl Gauge {
         });
     }
 
+    /// Turns of the last view were shortened before it went out.
+    pub(crate) fn shorten(&mut self, path: &Path<'_>) {
+        if let Some(last) = &mut self.last {
+            let tokens = last.shown.tokens(path);
+            let saved = last.tokens.saturating_sub(tokens);
+            last.size.known = last.size.known.saturating_sub(saved);
+            last.tokens = tokens;
+            last.guessed = last.guessed.min(tokens);
+        }
+    }
+
     /// Returns true if no report tells the size of the last view.
     pub(crate) fn is_estimate(&self) -> bool {
         self.last.is_some_and(|last| last.is_another)
@@ -264,10 +275,9 @@ mod tests {
     }
 
     /// A conversation: the tokens of each turn's text, and the bytes of a document beside it.
-    fn outline(said: &[(usize, usize)]) -> Outline {
+    fn turns(said: &[(usize, usize)]) -> Vec<Turn> {
         let mut parent = TurnId::ROOT;
-        let turns: Vec<Turn> = said
-            .iter()
+        said.iter()
             .enumerate()
             .map(|(index, &(tokens, bytes))| {
                 let role = [Role::User, Role::Assistant][index % 2];
@@ -277,8 +287,11 @@ mod tests {
                 parent = turn.id();
                 turn
             })
-            .collect();
-        Outline::of(&turns)
+            .collect()
+    }
+
+    fn outline(said: &[(usize, usize)]) -> Outline {
+        Outline::of(&turns(said))
     }
 
     const WHOLE: Extent = Extent {
@@ -339,6 +352,25 @@ mod tests {
             assert_eq!(known(&gauge, &WHOLE, &outline, 3), input);
             assert_eq!(known(&gauge, &WHOLE, &outline, 5), input + 2_000);
         }
+    }
+
+    #[test]
+    fn what_was_shortened_before_it_went_out_counts_once() {
+        let turns = turns(&[(1_000, 0), (1_000, 0), (3_000, 0), (500, 0)]);
+        let long = Outline::of(&turns);
+        let mut gauge = reported(&long, 2, 200, 2_400);
+        gauge.send(&WHOLE, &Path::new(&long, 3, &[]));
+        assert_eq!(gauge.last().known.get(), 5_400);
+        let mut short = long;
+        let sizes = [
+            (&turns[2], Tokens::new(1_000)),
+            (&turns[3], Tokens::new(500)),
+        ];
+        short.resize(2, sizes.into_iter());
+        gauge.shorten(&Path::new(&short, 3, &[]));
+        assert_eq!(gauge.last().known.get(), 3_400);
+        gauge.report(Tokens::new(3_500));
+        assert_eq!(known(&gauge, &WHOLE, &short, 4), 4_000);
     }
 
     #[test]

@@ -202,6 +202,16 @@ async fn results_that_nearly_fill_the_window_leave_room_for_the_answer() {
         assert!(has_room, "{tokens} tokens: {came:?}");
         let did = came.headers["x-ebbtide-did"].to_str().expect("text");
         let refused = house.sim.provider().total().refused;
+        let told = came.headers["x-ebbtide-tokens"].to_str().expect("text");
+        let told: f64 = told.parse().expect("a number");
+        let usage = &came.body["usage"];
+        let counted = [
+            "input_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+        ];
+        let counted: f64 = counted.iter().filter_map(|it| usage[*it].as_f64()).sum();
+        assert!((told / counted - 1.0).abs() < 0.05, "{told} of {counted}");
         shortened += u32::from(did.contains("shrunk") && refused == 0);
         house.close().await;
     }

@@ -268,6 +268,11 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.gauge.estimate(size, notes);
     }
 
+    /// Turns of the newest view were shortened before it went out.
+    pub(crate) fn shorten(&mut self, path: &Path<'_>) {
+        self.machine.gauge.shorten(path);
+    }
+
     /// The newest view is sent with a note of so many tokens.
     pub(crate) fn add_note(&mut self, tokens: Tokens) {
         self.machine.gauge.add_note(tokens);
