@@ -56,11 +56,12 @@ pub(super) struct Trouble {
     at: String,
     /// The commands that have to work before it is over.
     open: Vec<Bare>,
-    is_merge: bool,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
     pub ended: Option<usize>,
+    /// True if it was a merge that a commit concluded.
+    is_concluded: bool,
 }
 
 /// Everything that was done.
@@ -161,15 +162,14 @@ impl Artefacts {
             self.troubles.push(Trouble {
                 line,
                 at,
-                is_merge: open.iter().any(Bare::is_merge),
                 open,
                 turn: step.turn,
                 ended: None,
+                is_concluded: false,
             });
         } else if step.result.is_some() {
             let worked = core.as_ref().map(|core| worked(step, core));
             let worked = worked.unwrap_or_default();
-            let is_command = core.is_some();
             let error = core.as_ref().and_then(|core| goes_on(step, core));
             if let (Some(error), Some(core)) = (error, &core) {
                 let open = core.open(false);
@@ -181,9 +181,13 @@ impl Artefacts {
                 }
             }
             for it in self.troubles.iter_mut().filter(|it| it.ended.is_none()) {
-                let is_over = match is_command {
-                    true => settle(&mut it.open, &worked),
-                    false => it.at == at,
+                let is_over = match action {
+                    Action::Ran(script) => {
+                        let over = settle(&mut it.open, (script, &worked));
+                        it.is_concluded = over == Some(Over::Concluded);
+                        over.is_some()
+                    }
+                    _ => it.at == at,
                 };
                 it.ended = is_over.then_some(step.turn);
             }
@@ -253,16 +257,19 @@ impl Ran {
             let Some(command) = self.commands.get_mut(key) else {
                 return false;
             };
-            let is_merge = command.open.iter().any(Bare::is_merge);
-            let is_over = settle(&mut command.open, worked);
-            if is_over && is_merge && script.contains("git commit") {
+            let over = settle(&mut command.open, (script, worked));
+            match over {
                 // It names the branch.
-                command.failed = false;
-                command.told = Some("concluded by a commit".to_owned());
-            } else if is_over {
-                self.commands.remove(key);
+                Some(Over::Concluded) => {
+                    command.failed = false;
+                    command.told = Some("concluded by a commit".to_owned());
+                }
+                Some(Over::Worked) => {
+                    self.commands.remove(key);
+                }
+                None => {}
             }
-            !is_over
+            over.is_none()
         });
     }
 }
@@ -280,17 +287,32 @@ fn worked<'c>(step: &Step<'_>, core: &'c Core) -> Vec<&'c Bare> {
 
 /// The line with which a run behind a filter goes on to report errors.
 fn goes_on<'s>(step: &'s Step<'_>, core: &Core) -> Option<&'s str> {
-    step.error_behind_a_filter().filter(|_| core.hides)
+    step.error_behind_a_filter()
+        .filter(|_| core.hides_its_end())
 }
 
-/// Takes what worked from what has to work. Returns true if nothing is left of it, unless nothing was there.
-fn settle(open: &mut Vec<Bare>, worked: &[&Bare]) -> bool {
-    let had_any = !open.is_empty();
-    for it in open.iter_mut() {
-        worked.iter().for_each(|worked| it.follow(worked));
+/// How a failure ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// The same worked.
+    Worked,
+    /// It was a merge that left conflicts, and a commit concluded it.
+    Concluded,
+}
+
+/// Takes what worked in a script from what has to work. `None` if something is left of it, or nothing was there.
+fn settle(open: &mut Vec<Bare>, (script, worked): (&str, &[&Bare])) -> Option<Over> {
+    if open.is_empty() {
+        return None;
     }
-    open.retain(|it| !worked.iter().any(|worked| worked.covers(it)));
-    had_any && open.is_empty()
+    open.iter_mut().for_each(|it| it.follow(script));
+    let is_covered = |it: &Bare| worked.iter().any(|worked| worked.covers(it));
+    let over = match open.iter().any(|it| it.has_conflicts() && is_covered(it)) {
+        true => Over::Concluded,
+        false => Over::Worked,
+    };
+    open.retain(|it| !is_covered(it));
+    open.is_empty().then_some(over)
 }
 
 /// The line that tells why a step failed: empty where no line tells.
@@ -420,7 +442,7 @@ impl Trouble {
         let (headline, turn) = (self.headline(), number(self.turn));
         match self.ended {
             Some(ended) => {
-                let how = match self.is_merge {
+                let how = match self.is_concluded {
                     true => "concluded",
                     false => "the same worked",
                 };
@@ -594,6 +616,13 @@ mod tests {
         let failed = ("make", "Exit code 2\nError: a is missing");
         let later = ("make 2>&1 | head -5", "Error: b is missing\nstop");
         check_open(&[failed, later], &["make: Error: b is missing"]);
+        for fine in [
+            "✓ shows error banner\n12 passed",
+            "src/a.c:3:5: warning: unused x",
+        ] {
+            let done = read(&[failed, ("make | head -5", fine)]);
+            assert_eq!(done.troubles[0].headline(), "make: Error: a is missing");
+        }
         let commands = read(&[failed, later]).commands;
         let told: Vec<String> = commands.iter().map(super::Command::state).collect();
         assert_eq!(
@@ -608,16 +637,17 @@ mod tests {
         let logs = "INFO error=none error a";
         for (line, last) in [
             ("go test ./a -v | tail -3", "ok  \ta\t0.1s"),
-            ("go test ./a | tail", "PASS"),
-            ("go test ./a | tail", "= 5 passed in 2.1s ="),
-            ("go test ./a | tail", "test result: ok. 5 passed; 0 failed;"),
+            ("go test ./a | tail", "= 5 passed, 1 warning in 2.1s ="),
         ] {
             check_open(&[failed, (line, &format!("{logs}\n{last}"))], &[]);
         }
         for (line, last) in [
             ("go test ./a | tail", "FAIL"),
             ("go test ./a | tail", "= 1 failed, 5 passed in 2.1s ="),
-            ("go test ./a | tail && ./run", "PASS"),
+            ("go test ./a | tail", "== 5 passed, 2 errors in 1.2s =="),
+            ("go test ./a | tail", "5 passed (6.4s)"),
+            ("go test ./a | tail", "ok 3 b"),
+            ("go test ./a | tail && ./run", "ok  \ta\t0.1s"),
         ] {
             let done = read(&[failed, (line, &format!("{logs}\n{last}"))]);
             assert!(done.troubles.iter().any(|it| it.ended.is_none()), "{last}");
@@ -645,6 +675,16 @@ mod tests {
         );
         let abort = ("git merge --abort", "");
         assert!(told(&[merge, abort, commit])[0].contains("failed"));
+        for abort in ["git merge --abort; git status", "git reset -q --hard"] {
+            assert!(told(&[merge, (abort, "ok"), commit])[0].contains("failed"));
+        }
+        let again = (
+            "git merge topic",
+            "Exit code 128\nerror: Merging is not possible because you have unmerged files.",
+        );
+        check_open(&[merge, again, commit], &[]);
+        let two = ("git merge topic && git merge other", conflict);
+        assert!(told(&[two, commit])[0].contains("failed"));
         let refused = ("git merge topic", "Exit code 1\nerror: Your local changes");
         assert!(told(&[refused, commit])[0].contains("failed"));
     }

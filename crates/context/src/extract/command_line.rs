@@ -6,6 +6,8 @@ use std::ops::Range;
 use super::artefacts::clipped;
 use super::here_documents;
 
+/// The most changes of folder or environment that are read in front of a script.
+const MOVES: usize = 8;
 /// The sign for each byte of a quotation; no script contains it.
 pub(super) const QUOTED: char = '\u{1}';
 /// Redirections that keep nothing.
@@ -49,7 +51,17 @@ const BIND: [&str; 10] = [
     "!", "case", "for", "function", "if", "select", "set", "trap", "until", "while",
 ];
 /// Commands in a chain that are not what it is for.
-const PREPARE: [&str; 6] = ["cd", "export", "git add", "git fetch", "mkdir", "source"];
+const PREPARE: [&str; 9] = [
+    ".",
+    "cd",
+    "export",
+    "git add",
+    "git fetch",
+    "mkdir",
+    "popd",
+    "pushd",
+    "source",
+];
 
 /// The words of a command without filters: `go test ./...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,10 +168,17 @@ impl Core {
         if open.is_empty() {
             open.push(self.whole.clone());
         }
-        for it in &mut open {
-            it.has_conflicts = has_conflicts && it.is_merge();
+        let mut merges = open.iter_mut().filter(|it| it.begins(&["git", "merge"]));
+        // Of several merges, a commit concludes one.
+        if let (Some(merge), None) = (merges.next(), merges.next()) {
+            merge.has_conflicts = has_conflicts;
         }
         open
+    }
+
+    /// Returns true if a filter may hide how its last command ended, and no other.
+    pub fn hides_its_end(&self) -> bool {
+        self.hides && !self.chain.is_empty()
     }
 
     /// Returns true if it does nothing but run tests.
@@ -181,16 +200,20 @@ impl Place {
     fn enter(&mut self, command: &str) {
         let command = command.trim();
         let (program, to) = command.split_once(' ').unwrap_or((command, ""));
-        let place = match program {
-            "cd" | "pushd" => &mut self.folder,
-            "export" | "source" | "." => &mut self.settings,
+        /// The most that is remembered, in bytes.
+        const LONGEST: usize = 1_000;
+        let (place, program) = match program {
+            "cd" | "pushd" => (&mut self.folder, "cd"),
+            "." => (&mut self.settings, "source"),
+            "export" | "source" => (&mut self.settings, program),
             _ => return,
         };
         if program == "cd" && to.trim_start().starts_with(['/', '~']) {
             place.clear();
         }
-        place.push_str(command);
-        place.push_str(" && ");
+        if place.len() + command.len() < LONGEST {
+            place.push_str(&format!("{program} {to} && "));
+        }
     }
 
     /// Returns true if two commands name different folders or settings. One that names none may run in any.
@@ -241,19 +264,21 @@ impl Bare {
         self.words.iter().take(3).any(is_test)
     }
 
-    pub fn is_merge(&self) -> bool {
-        self.begins(&["git", "merge"])
-    }
-
     fn begins(&self, words: &[&str]) -> bool {
         let own = self.words.get(..words.len());
         own.is_some_and(|own| own.iter().eq(words))
     }
 
-    /// Notes what ends a merge without concluding it.
-    pub fn follow(&mut self, worked: &Self) {
-        let ends = [&["git", "merge", "--abort"], &["git", "reset", "--hard"]];
-        self.has_conflicts &= !ends.iter().any(|it| worked.begins(*it));
+    /// Returns true if it is a merge that a commit may conclude.
+    pub const fn has_conflicts(&self) -> bool {
+        self.has_conflicts
+    }
+
+    /// Takes note of a script that gives merges up.
+    pub fn follow(&mut self, script: &str) {
+        let has = |words: &str| script.contains(words);
+        let is_reset = has("git reset") && (has("--hard") || has("--merge"));
+        self.has_conflicts &= !has("merge --abort") && !has("merge --quit") && !is_reset;
     }
 
     fn prepares(&self) -> bool {
@@ -421,7 +446,7 @@ fn behind_moves(script: &str) -> &str {
 fn moves(script: &str) -> (Vec<&str>, &str) {
     let script = script.trim();
     let (mut moves, mut behind) = (Vec::new(), script);
-    while ["cd ", "export "].iter().any(|it| behind.starts_with(it)) {
+    while moves.len() < MOVES && ["cd ", "export "].iter().any(|it| behind.starts_with(it)) {
         let (masked, is_whole) = without_quotes(behind);
         // What stands in a command within another is not read.
         let end = masked.find("&&");
@@ -429,6 +454,10 @@ fn moves(script: &str) -> (Vec<&str>, &str) {
         let Some((first, rest)) = end.and_then(|end| behind.split_at_checked(end)) else {
             break;
         };
+        let own = masked.get(..first.len()).unwrap_or(&masked);
+        if own.contains([';', '|', '&', '\n']) {
+            break;
+        }
         moves.push(first);
         behind = rest.trim_start_matches(['&', '\\', '\n', ' ']);
     }
@@ -575,6 +604,7 @@ mod tests {
         );
         check("a $(cat <<E\nb\nE\n) | tail", "a $(cat <<E b E )", false);
         check("a\nb | tail", "a\nb | tail", false);
+        check("cd a\nt && b | tail", "cd a\nt && b | tail", false);
     }
 
     #[track_caller]
@@ -619,6 +649,9 @@ mod tests {
         check_open("cd a; make", "make", &[]);
         check_open("x && cd /a && make", "x; cd /b && make", &["x", "make"]);
         check_open("cd b && cd /a && make", "cd /a; make", &[]);
+        check_open("pushd a && make && popd", "cd a && make", &[]);
+        check_open(". e/activate && make", "source e/activate && make", &[]);
+        check_open("cd a || exit 1; t && git push", "git push", &["t"]);
         check_open("cd 'R && D' && make", "cd 'R && S' && make", &["make"]);
         check_open(
             "export DB=prod && ./up",

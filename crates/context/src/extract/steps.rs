@@ -339,31 +339,44 @@ impl Step<'_> {
         text.trim().is_empty() || text.lines().any(|it| reports(it) || names_a_place(it))
     }
 
-    /// Returns true if the last line is that with which tests say that they passed.
+    /// Returns true if the last line is the verdict of Go or pytest on all tests: they passed.
     pub fn ends_with_passed_tests(&self) -> bool {
-        let last = self.last_line().unwrap_or_default().trim().to_lowercase();
-        let has = |word: &str| {
-            last.split([' ', ',', '=', ';', '.', '('])
-                .any(|it| it == word)
-        };
-        let is_named = last.starts_with("ok ") || last.starts_with("ok\t") || last == "pass";
-        let is_counted = has("passed") || last.starts_with("test result: ok");
-        is_named || is_counted && (!has("failed") || last.contains(" 0 failed")) && !has("error")
+        let last = self.last_line().unwrap_or_default();
+        let last = last.trim_matches(|it: char| it == '=' || it.is_whitespace());
+        let mut words = last.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let second = words.next().unwrap_or_default();
+        let third = words.next().unwrap_or_default();
+        let is_number = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+        let is_pytest = is_number(first) && matches!(second, "passed" | "passed,");
+        // TAP numbers each test.
+        let is_go = first == "ok" && !is_number(second) && !third.is_empty();
+        let has_failed = last.contains("failed") || last.contains("error");
+        is_go || is_pytest && last.contains(" in ") && !has_failed
     }
 
-    /// The line that names an error in an output that a filter may have shortened: the same command may have failed.
+    /// The line that reports an error in the output of a filter: the command in front of it goes on to fail.
     pub fn error_behind_a_filter(&self) -> Option<&str> {
-        let lines = self.result?.text.lines();
-        let told = lines
-            .map(bare)
-            .find(|line| reports(line) || names_a_place(line));
-        told.filter(|_| !self.failed())
+        const WORDS: [&str; 6] = ["error", "fail", "failed", "fatal", "fatal error", "panic"];
+        let begins = |line: &str| {
+            let lower = line.trim_start_matches(['-', ' ']).to_lowercase();
+            let first = lower.split([':', '[', '(']).next().unwrap_or_default();
+            WORDS.contains(&first.trim_end())
+        };
+        let mut lines = self.result?.text.lines().map(bare);
+        let told = lines.find(|line| begins(line) || names_a_place(line));
+        told.filter(|_| !self.failed() && !self.ends_with_passed_tests())
     }
 
     /// Returns true if `git` says that a commit is to conclude a merge.
     pub fn left_conflicts(&self) -> bool {
         let text = self.result.map_or("", |it| &*it.text);
-        text.contains("fix conflicts and then commit")
+        let signs = [
+            "fix conflicts and then commit",
+            "unmerged files",
+            "MERGE_HEAD exists",
+        ];
+        signs.iter().any(|it| text.contains(it))
     }
 
     /// Returns true if the call is a search that found nothing, which shells report as a failure.
@@ -619,8 +632,12 @@ fn reports(line: &str) -> bool {
         })
 }
 
-/// Returns true if a line begins with a place in a file, as compilers and linters report: `a.go:12:5: `.
+/// Returns true if a line begins with a place in a file, as compilers and linters report an error: `a.go:12:5: `.
 fn names_a_place(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    if ["warning", "note:"].iter().any(|it| lower.contains(it)) {
+        return false;
+    }
     let mut parts = line.trim_start().splitn(4, ':');
     let is_file = parts
         .next()
