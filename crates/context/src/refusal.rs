@@ -40,7 +40,7 @@ const LONGEST: usize = 400;
 /// The user's words in the result of a refused call, empty where there are none; `None` for any other result.
 ///
 /// Tools can print the same text. So a result is a refusal only if the client reported it as failed, or if it is one of
-/// the two exact texts of Codex. Whoever shows the words says where they stood.
+/// the two exact texts of Codex. Callers that show the words say where they stood.
 pub(crate) fn refusal(result: &ToolResult) -> Option<&str> {
     let text = result.text.trim();
     if CODEX.contains(&text) {

@@ -296,7 +296,7 @@ fn goes_on<'s>(step: &'s Step<'_>, core: &Core) -> Option<&'s str> {
 enum Over {
     /// The same worked.
     Worked,
-    /// It was a merge that left conflicts, and a commit concluded it.
+    /// A commit concluded a merge that left conflicts.
     Concluded,
 }
 
