@@ -331,8 +331,8 @@ impl Conversation {
         Some(effects)
     }
 
-    /// Shortens the new tool results of a view that fits the window but leaves no room for an answer: no summary
-    /// can free more, and the provider would take the request and cut the answer off.
+    /// Shortens the new tool results of a view that fits the window but leaves no room for an answer: the provider
+    /// would take the request and cut the answer off.
     pub(crate) fn leave_room(&mut self, incoming: &Incoming<'_>, flight: &Flight) -> Vec<Edition> {
         let machine = &self.supervisor.machine;
         let is_first = flight.turns.new > 0 && machine.retries() == 0;
@@ -346,8 +346,10 @@ impl Conversation {
         let first = answered(turns).max(turns.len().saturating_sub(flight.turns.new));
         let counter = incoming.model.counter();
         let newest = turns.get(first..).unwrap_or_default();
-        let results = newest.iter().flat_map(Turn::results);
-        let sizes: Vec<Tokens> = results.map(|it| counter.count(&it.text)).collect();
+        let turns = newest.iter().enumerate();
+        let sizes: Vec<Tokens> = turns
+            .flat_map(|(offset, turn)| self.result_sizes(first + offset, turn, &counter))
+            .collect();
         let rest = view.saturating_sub(sizes.iter().copied().sum());
         let Some(each) = share(sizes, limits.room().saturating_sub(rest)) else {
             return Vec::new();
@@ -373,6 +375,20 @@ impl Conversation {
             return Vec::new();
         };
         self.shorten(incoming, flight, (first, &limits))
+    }
+
+    /// The sizes of the results in a turn, as they are shown.
+    fn result_sizes(&self, at: usize, turn: &Turn, counter: &dyn TokenCounter) -> Vec<Tokens> {
+        let mut sizes: Vec<Tokens> = turn.results().map(|it| counter.count(&it.text)).collect();
+        let changes = self.overlay.iter().flat_map(|it| it.changes_of(at));
+        for change in changes {
+            if let Change::Shrunk { result, text } = change
+                && let Some(size) = sizes.get_mut(*result as usize)
+            {
+                *size = counter.count(text);
+            }
+        }
+        sizes
     }
 
     /// Shortens the tool results from a turn on.

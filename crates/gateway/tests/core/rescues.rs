@@ -175,9 +175,22 @@ async fn what_is_too_long_is_sent_in_the_end_1() {
 /// and cut its answer off.
 #[tokio::test]
 async fn results_that_nearly_fill_the_window_leave_room_for_the_answer() {
+    check_nearly_full(None, 1).await;
+}
+
+/// The same where they were shortened as each of them is.
+#[tokio::test]
+async fn shortened_results_that_nearly_fill_the_window_leave_room_too() {
+    for shrink in (3_500..=3_950).step_by(75) {
+        check_nearly_full(Some(Tokens::new(shrink)), 3).await;
+    }
+}
+
+/// Checks requests with results so many times as large as nearly fill the window.
+async fn check_nearly_full(shrink: Option<Tokens>, times: u64) {
     let mut shortened = 0;
-    for tokens in (14_000..=15_800).step_by(300) {
-        let house = House::new(|_| {}).await;
+    for tokens in (14_000..=15_800).step_by(300).map(|it| it * times) {
+        let house = House::new(|config| config.policy.shrink = shrink).await;
         let mut agent = Agent::new("key-one");
         let asks = json!({"role": "user", "content": "Read the four parts."});
         agent.messages.push(asks);
