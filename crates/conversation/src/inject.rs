@@ -108,6 +108,7 @@ impl Conversation {
         }
         let mut additions = Vec::new();
         let mut added = Added::default();
+        let restated = self.pins.restated();
         let text = self.pins.restate(shown.from);
         if !text.is_empty() {
             match rewrite::restate(incoming.request, &text) {
@@ -116,7 +117,7 @@ impl Conversation {
                     additions.push(addition);
                 }
                 // There is no place for them in this request; the next one restates them.
-                None => self.pins.forget_restated(),
+                None => self.pins.restated_only(restated),
             }
         }
         let ledger = std::mem::take(&mut self.flights.beside.ledger);

@@ -17,6 +17,9 @@ pub use resting::{Accepted, Resting};
 #[derive(Clone, Debug, Default)]
 pub struct PinBook {
     pins: Pins,
+    /// The pins that were set from outside, as the store has them. A line of the user may say or remove them too,
+    /// and is taken back where its user goes back.
+    outside: Vec<Pin>,
     /// The index of the turn that says a pin. Pins set from outside have none.
     said: Vec<(PinId, usize)>,
     /// Pins that were restated since the last swap, and are shown so.
@@ -67,10 +70,12 @@ impl PinBook {
     /// Takes a pin from outside that was within the limits when it was set. The window may have become
     /// smaller since, and no pin is lost by that.
     pub(crate) fn restore(&mut self, pin: &Pin, counter: &dyn TokenCounter) {
-        self.pins.restore(Pin {
+        let pin = Pin {
             tokens: counter.count(&pin.text),
             ..pin.clone()
-        });
+        };
+        self.keep(pin.clone());
+        self.pins.restore(pin);
         self.place();
     }
 
@@ -134,7 +139,14 @@ impl PinBook {
         };
         self.changes.removed.retain(|&removed| removed != id);
         self.place();
-        Ok(self.pins.get(id).cloned())
+        let pin = self.pins.get(id).cloned();
+        pin.iter().for_each(|pin| self.keep(pin.clone()));
+        Ok(pin)
+    }
+
+    fn keep(&mut self, pin: Pin) {
+        self.outside.retain(|kept| kept.id != pin.id);
+        self.outside.push(pin);
     }
 
     /// Removes a pin that was set from outside.
@@ -143,8 +155,9 @@ impl PinBook {
         if removable {
             self.stands.retain(|&(stands, _)| stands != id);
             self.changes.set.retain(|set| set.pin.id != id);
+            self.outside.retain(|kept| kept.id != id);
+            self.restated.retain(|&restated| restated != id);
         }
-        self.restated.retain(|&restated| restated != id);
         self.place();
         removable
     }
@@ -156,6 +169,7 @@ impl PinBook {
         self.stands.extend(turn.map(|(index, _)| (pin.id, index)));
         self.changes.removed.retain(|&removed| removed != pin.id);
         self.pins.restore(pin.clone());
+        self.keep(pin.clone());
         self.changes.set.push(Pinned { pin, said_in });
         self.place();
     }
@@ -172,6 +186,7 @@ impl PinBook {
         self.stands.retain(|&(stands, _)| stands != id);
         self.restated.retain(|&restated| restated != id);
         self.changes.set.retain(|set| set.pin.id != id);
+        self.outside.retain(|kept| kept.id != id);
         self.place();
         Some(pin)
     }
@@ -208,10 +223,8 @@ impl PinBook {
             let mut stands = self.stands.iter();
             stands.any(|&(stands, index)| stands == id && index >= common)
         };
-        let pins = self.pins.iter();
-        pins.filter(|pin| self.is_removable(pin.id) && !is_later(pin.id))
-            .cloned()
-            .collect()
+        let pins = self.outside.iter();
+        pins.filter(|pin| !is_later(pin.id)).cloned().collect()
     }
 
     /// The places of the pins, in the machine's form.
@@ -229,6 +242,16 @@ impl PinBook {
     /// The view was made anew, and restates no pin.
     pub(crate) fn forget_restated(&mut self) {
         self.restated.clear();
+    }
+
+    /// The number of pins that are restated.
+    pub(crate) const fn restated(&self) -> usize {
+        self.restated.len()
+    }
+
+    /// The pins restated behind this number of them are not shown after all.
+    pub(crate) fn restated_only(&mut self, number: usize) {
+        self.restated.truncate(number);
     }
 
     /// The text that restates the pins that are not shown; they count as shown from now on.
@@ -259,8 +282,8 @@ impl PinBook {
     /// Forgets the pins that the user's lines set, and those that the strategy set of turns from `common` on,
     /// which were taken back.
     pub(crate) fn forget_said(&mut self, common: usize) {
-        let outside: Pins = self.outside(common).into_iter().collect();
-        self.pins = outside;
+        self.outside = self.outside(common);
+        self.pins = self.outside.iter().cloned().collect();
         self.said.clear();
         self.stands.retain(|&(_, index)| index < common);
         self.place();
@@ -359,6 +382,29 @@ mod tests {
         book.take(6, &turn("#unpin never delete"), &Heuristic);
         assert_eq!(book.iter().count(), 0);
         assert!(book.places().is_empty());
+    }
+
+    #[test]
+    fn going_back_takes_back_the_lines_and_leaves_the_pins_from_outside() {
+        for line in ["#pin speak French", "#unpin speak French", "#pin be brief"] {
+            let mut book = PinBook::default();
+            book.set("speak French", Origin::Api, &Heuristic).unwrap();
+            book.take(3, &turn(line), &Heuristic);
+            assert_eq!(book.outside(3).len(), 1, "{line}: a branch has it");
+            book.forget_said(3);
+            let left: Vec<&str> = book.iter().map(|pin| pin.text.as_str()).collect();
+            assert_eq!(left, ["speak French"], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_removed_is_not_restated_again() {
+        let mut book = PinBook::default();
+        book.take(1, &turn("#pin never delete"), &Heuristic);
+        let id = book.iter().next().unwrap().id;
+        assert_ne!(book.restate_all(5), "");
+        assert!(!book.remove(id));
+        assert_eq!(book.restate(5), "");
     }
 
     #[test]
