@@ -150,12 +150,15 @@ impl Stored {
         let undone = stored.and_then(|stored| stored.undone);
         for &node in self.behind.iter().rev() {
             let mut marks = store.marks_at(node)?.into_iter().rev();
+            let is_undone = |mark: &Mark| undone.as_deref() == Some(mark.id().to_string().as_str());
             let own = |mark: &Mark| {
-                Some(mark.id()) != standing
-                    && undone.as_deref() != Some(mark.id().to_string().as_str())
-                    && path.contains(&mark.made_from)
+                is_undone(mark) || Some(mark.id()) != standing && path.contains(&mark.made_from)
             };
             if let Some(mark) = marks.find(own) {
+                if is_undone(&mark) {
+                    // Older ones were replaced by it.
+                    return Ok(None);
+                }
                 let beside = Beside::load(store, mark.id())?;
                 return Ok(Some((mark, beside)));
             }
@@ -246,7 +249,7 @@ impl Conversation {
         let strategy = record.strategy.as_deref();
         let kept = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
         // In mode observe, all of it was sent last.
-        let was_whole = terms.is_on() && kept.is_some_and(|kept| kept.noted);
+        let was_whole = terms.is_on() && kept.as_ref().is_some_and(|kept| kept.noted);
         let mut overlay = recovered.overlay;
         let noted = match was_whole {
             true => overlay.mark.take(),
@@ -266,6 +269,7 @@ impl Conversation {
         let old = incoming.turns().get(..known).unwrap_or_default();
         let strategy = record.strategy.clone();
         let mut live = Self::revive(terms, incoming, record, (old, inherited));
+        live.supervisor.undone = kept.and_then(|kept| kept.undone);
         let mark = live.overlay.as_ref().and_then(|it| it.mark.as_ref());
         let made_from = mark.map(|mark| mark.made_from);
         if let Some(replaced) = made_from.filter(|&id| id != TurnId::ROOT && live.place_of(id) == 0)
@@ -360,6 +364,7 @@ impl Conversation {
                 overhead: 0,
                 overhead_tokens: Tokens::ZERO,
                 job: None,
+                undone: None,
             },
             terms,
             pins,

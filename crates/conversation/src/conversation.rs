@@ -77,6 +77,8 @@ pub(crate) struct Supervisor {
     pub overhead_tokens: Tokens,
     /// The preparation under way.
     pub job: Option<Preparation>,
+    /// The summary that was taken back before the conversation came back, where no other is shown since.
+    pub undone: Option<String>,
 }
 
 /// Requests that are on their way.
@@ -653,11 +655,11 @@ impl Conversation {
         let mut stored = self.supervisor.machine.strategy().to_stored();
         // A guess is made again.
         let known = |size: Size| (size.guessed == Tokens::ZERO).then(|| size.known.get());
-        stored.undone = self
-            .supervisor
-            .machine
-            .undone()
-            .map(|mark| mark.to_string());
+        let undone = self.supervisor.machine.undone();
+        let earlier = self.supervisor.undone.clone();
+        stored.undone = undone
+            .map(|mark| mark.to_string())
+            .or_else(|| earlier.filter(|_| self.record.standing.mark.is_none()));
         stored.sent = known(self.supervisor.machine.sent());
         let counted = self.said.whole.counted();
         stored.whole = counted.map(|(whole, view)| (whole.get(), view.get()));
@@ -681,7 +683,8 @@ impl Conversation {
 
     /// Lets go of memory that an idle conversation does not need.
     pub(crate) fn rest(&mut self) {
-        if !self.is_overlay_unkept {
+        // Editions of a request that failed are as unkept as its turns; the next request stores both.
+        if !self.is_overlay_unkept && !self.said.is_unkept {
             self.overlay = None;
         }
         self.supervisor.machine.rest();

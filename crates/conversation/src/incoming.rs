@@ -175,7 +175,8 @@ impl<'r> Incoming<'r> {
     /// same task begin alike, so their turns do not tell them apart.
     #[must_use]
     pub fn is_of_another_agent(&self, labels: &Labels) -> bool {
-        self.names_agents && labels.session.is_some() && self.labels.agent != labels.agent
+        let is_named = labels.session.is_some() || labels.agent.is_some();
+        self.names_agents && is_named && self.labels.agent != labels.agent
     }
 }
 

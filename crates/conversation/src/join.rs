@@ -192,6 +192,10 @@ impl Conversation {
         } else {
             self.journal.note(incoming.now, Happened::WentBack);
         }
+        if self.place_of(self.record.standing.stripped) > common {
+            // The turns that stay lost their thinking with the one that goes, and the provider has no other proof.
+            self.record.standing.stripped = self.id_before(common);
+        }
         self.go_back(common);
         let known = incoming.turns().get(..common).unwrap_or_default();
         self.take_known(known);

@@ -31,6 +31,8 @@ struct Talk {
     swaps: usize,
     /// The tokens that an answer writes to the cache, for five minutes and for an hour.
     writes: [u64; 2],
+    /// True if the next request is not answered.
+    fails: bool,
 }
 
 impl Talk {
@@ -48,6 +50,7 @@ impl Talk {
             seconds: 1_790_000_000,
             swaps: 0,
             writes: [0, 0],
+            fails: false,
         }
     }
 
@@ -75,6 +78,14 @@ impl Talk {
             }
         };
         let sent = rewrite::render(&request, &sending.view).unwrap();
+        if std::mem::take(&mut self.fails) {
+            self.on(Input::Landed(&flight));
+            self.messages.pop();
+            drop(incoming);
+            drop(request);
+            self.commons = commons;
+            return String::from_utf8(sent).unwrap();
+        }
         let said = format!("done with number {}", self.messages.len());
         let [short, long] = self.writes;
         // Counted otherwise than we count, and answered a little later.
@@ -250,4 +261,20 @@ fn the_lifetime_that_the_client_pays_for_is_learned_and_kept() {
             "{number}"
         );
     }
+}
+
+#[test]
+fn what_a_failed_request_restated_is_restated_by_the_next_also_after_a_rest() {
+    let mut talk = Talk::new();
+    for number in 0..10 {
+        talk.say(&words(number));
+    }
+    let pin = Input::Pin("never push to main", context::pin::Origin::Api);
+    talk.on(pin);
+    talk.fails = true;
+    let failed = talk.say("And now?");
+    assert!(failed.contains("never push to main"), "restated");
+    talk.on(Input::Rest);
+    let again = talk.say("And now?");
+    assert!(again.contains("never push to main"), "{again}");
 }
