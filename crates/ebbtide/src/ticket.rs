@@ -101,14 +101,15 @@ impl Ticket {
         let Some(passage) = &self.passage else {
             return false;
         };
-        let hearing = self.hearing.get_or_insert_with(|| {
-            let first = piece.iter().find(|byte| !byte.is_ascii_whitespace());
-            match first {
-                Some(b'{') => Hearing::body(None),
-                _ => Hearing::stream(passage.flight.dialect()),
-            }
-        });
-        hearing.piece(piece)
+        let first = piece.iter().find(|byte| !byte.is_ascii_whitespace());
+        let hearing = match (self.hearing.take(), first) {
+            (Some(hearing), _) => hearing,
+            // Some servers send blank lines in front of an answer; they do not say of which kind it is.
+            (None, None) => return false,
+            (None, Some(b'{')) => Hearing::body(None),
+            (None, Some(_)) => Hearing::stream(passage.flight.dialect()),
+        };
+        self.hearing.insert(hearing).piece(piece)
     }
 }
 

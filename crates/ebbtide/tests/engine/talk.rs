@@ -104,6 +104,8 @@ impl Talk {
         let of = ticket.conversation();
         let half = text.floor_char_boundary(text.len() / 2);
         let (first, rest) = text.split_at(half);
+        // As servers do that keep the connection awake.
+        assert!(!ticket.hear(b"\n"));
         ticket.hear(first.as_bytes());
         let work = self.engine.observe(ticket, rest.as_bytes(), now).unwrap();
         let content = match self.stream {
