@@ -14,7 +14,12 @@ use crate::config::{Config, StrategyChoice};
 use context::nearest;
 
 /// `EBBTIDE_` variables that other parts of the program read.
-const ELSEWHERE: [&str; 3] = ["EBBTIDE_LOG", "EBBTIDE_CONFIG", "EBBTIDE_CORPUS"];
+const ELSEWHERE: [&str; 4] = [
+    "EBBTIDE_LOG",
+    "EBBTIDE_CONFIG",
+    "EBBTIDE_CORPUS",
+    "EBBTIDE_KEY",
+];
 
 /// The sources of the configuration, in order of increasing priority.
 #[derive(Clone, Debug, Default)]

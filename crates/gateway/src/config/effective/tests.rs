@@ -157,6 +157,8 @@ fn a_variable_that_sets_nothing_is_remarked() {
     let variables = [
         ("EBBTIDE_POLICY_WINDW", "1k"),
         ("EBBTIDE_LOG", "debug"),
+        // The key of `ebbtide mcp`.
+        ("EBBTIDE_KEY", "a-key"),
         ("EBBTIDE_MODE", ""),
     ];
     let effective = of("", &variables, &[]).unwrap();
