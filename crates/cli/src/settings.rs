@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use gateway::config::{Config, ConfigError, Effective, Flag, Sources};
 
+use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::Failure;
 
@@ -78,6 +79,56 @@ impl SettingArgs {
 
 /// Merges the defaults, the file, the environment and the flags; the later ones win.
 pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effective, Failure> {
+    let file = match named(args.config.as_deref(), environment) {
+        Some(path) => Some(read(path)?),
+        None => match read_if_there(Path::new(FILE))? {
+            Some(found) => Some(found),
+            None => users(environment)?,
+        },
+    };
+    merge(file, args.flags(), environment)
+}
+
+/// Merges the settings like [`effective`], but ignores `./ebbtide.toml`: the working folder may be a clone of a
+/// foreign project, whose file must not decide where keys and prompts go or what is deleted.
+pub fn effective_anywhere(
+    args: &SettingArgs,
+    environment: &Environment,
+) -> Result<Effective, Failure> {
+    let file = match named(args.config.as_deref(), environment) {
+        Some(path) => Some(read(path)?),
+        None => users(environment)?,
+    };
+    merge(file, args.flags(), environment)
+}
+
+/// Prints a warning if [`effective_anywhere`] ignores a file; `instead` says how to use it.
+pub fn warn_of_ignored(
+    args: &SettingArgs,
+    environment: &Environment,
+    instead: &str,
+    console: &mut Console,
+) {
+    let here = Path::new(FILE);
+    if named(args.config.as_deref(), environment).is_some() || !here.exists() {
+        return;
+    }
+    // In the configuration folder itself, the file is read.
+    let folder = environment.config_folder.as_ref();
+    let users = folder.and_then(|folder| folder.join(FILE).canonicalize().ok());
+    if users.is_some() && users == here.canonicalize().ok() {
+        return;
+    }
+    console.note(format!(
+        "warning: ./{FILE} is ignored, because this command may run in any folder. {instead}"
+    ));
+}
+
+fn merge(
+    file: Option<(String, String)>,
+    flags: Vec<Flag>,
+    environment: &Environment,
+) -> Result<Effective, Failure> {
     let built_in = Config {
         store: environment
             .data_folder
@@ -86,39 +137,47 @@ pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effect
         ..Config::default()
     };
     let sources = Sources {
-        file: file(args.config.as_deref(), environment)?,
+        file,
         environment: environment.settings.clone(),
-        flags: args.flags(),
+        flags,
     };
     Effective::of(built_in, &sources).map_err(|error| failure(&error))
 }
 
-/// Returns the gateway's store file.
-pub fn default_store(environment: &Environment) -> Result<PathBuf, Failure> {
-    let effective = effective(&SettingArgs::default(), environment)?;
+/// Returns the gateway's store file, whatever the working folder contains.
+pub fn default_store(environment: &Environment, console: &mut Console) -> Result<PathBuf, Failure> {
+    let args = SettingArgs::default();
+    let instead =
+        format!("To use it, set EBBTIDE_CONFIG=./{FILE}, or name the store with --store.");
+    warn_of_ignored(&args, environment, &instead, console);
+    let effective = effective_anywhere(&args, environment)?;
     effective.config.store.ok_or(Failure::NoStore)
 }
 
-/// Returns the configuration file's name and text; `None` if none was named and none exists.
-fn file(
-    flag: Option<&Path>,
-    environment: &Environment,
-) -> Result<Option<(String, String)>, Failure> {
-    let variable = environment.setting("EBBTIDE_CONFIG");
-    let named = flag.or(variable.map(Path::new));
-    let read = |path: &Path| match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some((path.display().to_string(), text))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => Ok(None),
-        Err(source) => Err(Failure::unreadable(path)(source)),
-    };
-    if let Some(named) = named {
-        return read(named);
+/// The configuration file that a flag or a variable names.
+fn named<'a>(flag: Option<&'a Path>, environment: &'a Environment) -> Option<&'a Path> {
+    flag.or(environment.setting("EBBTIDE_CONFIG").map(Path::new))
+}
+
+/// The file in the user's configuration folder, if there is one.
+fn users(environment: &Environment) -> Result<Option<(String, String)>, Failure> {
+    let folder = environment.config_folder.as_ref();
+    folder.map_or(Ok(None), |folder| read_if_there(&folder.join(FILE)))
+}
+
+/// Returns a file's name and text.
+fn read(path: &Path) -> Result<(String, String), Failure> {
+    let text = std::fs::read_to_string(path).map_err(Failure::unreadable(path))?;
+    Ok((path.display().to_string(), text))
+}
+
+fn read_if_there(path: &Path) -> Result<Option<(String, String)>, Failure> {
+    match read(path) {
+        Err(Failure::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        other => other.map(Some),
     }
-    if let Some(found) = read(Path::new(FILE))? {
-        return Ok(Some(found));
-    }
-    let shared = environment.config_folder.as_ref();
-    shared.map_or(Ok(None), |folder| read(&folder.join(FILE)))
 }
 
 fn failure(error: &ConfigError) -> Failure {

@@ -79,7 +79,7 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let path = match &args.store {
         Some(path) => path.clone(),
-        None => default_store(environment)?,
+        None => default_store(environment, console)?,
     };
     let failed = |error| Failure::of_store(&error, &path);
     let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
@@ -95,6 +95,7 @@ pub fn run(
     {
         return Err(Failure::NoSuchConversation { path, id });
     }
+    console.note(format!("Store: {}", path.display()));
     if args.yes {
         let purged = store.purge(what).map_err(failed)?;
         let back = figures::bytes(purged.bytes);

@@ -55,10 +55,10 @@ pub struct BackupArgs {
 }
 
 impl FileArgs {
-    fn path(&self, environment: &Environment) -> Result<PathBuf, Failure> {
+    fn path(&self, environment: &Environment, console: &mut Console) -> Result<PathBuf, Failure> {
         match &self.store {
             Some(path) => Ok(path.clone()),
-            None => default_store(environment),
+            None => default_store(environment, console),
         }
     }
 }
@@ -69,10 +69,10 @@ pub fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     match &args.action {
-        Action::Check(args) => check(&args.path(environment)?, console),
-        Action::Repair(args) => mend(&args.path(environment)?, console),
+        Action::Check(args) => check(&args.path(environment, console)?, console),
+        Action::Repair(args) => mend(&args.path(environment, console)?, console),
         Action::Backup(args) => {
-            let path = args.file.path(environment)?;
+            let path = args.file.path(environment, console)?;
             let failed = |error| Failure::of_store(&error, &path);
             let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
             let copied = store.backup(&args.to);
@@ -103,6 +103,7 @@ fn check(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
 }
 
 fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
+    console.note(format!("Store: {}", path.display()));
     let repaired = repair(path).map_err(|error| Failure::of_store(&error, path))?;
     console.line(format!("kept {}", listed(&repaired.kept)))?;
     if repaired.lost.is_empty() {

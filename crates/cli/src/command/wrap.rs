@@ -21,19 +21,21 @@ use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::{asked_to_end, key};
 use crate::logs;
-use crate::settings::{SettingArgs, effective};
+use crate::settings::{SettingArgs, effective_anywhere, warn_of_ignored};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The command runs with ANTHROPIC_BASE_URL and OPENAI_BASE_URL set to the gateway.
 `codex` gets its setting openai_base_url as well. No settings file changes. If a
 gateway already answers at the configured address, the command uses it;
-otherwise one runs until the command ends.
+otherwise one runs until the command ends. ./ebbtide.toml is not read, because
+it may belong to a project that you cloned; --config names it.
 
 Examples:
   ebbtide wrap claude
   ebbtide wrap codex resume --last
   ebbtide wrap --window 200k -- python my_agent.py")]
+#[command(mut_arg("config", |config| config.help("Configuration file, instead of the user's own")))]
 pub struct WrapArgs {
     #[command(flatten)]
     pub settings: SettingArgs,
@@ -52,7 +54,9 @@ pub fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let mut effective = effective(&args.settings, environment)?;
+    let instead = "To use it, add `--config ./ebbtide.toml`.";
+    warn_of_ignored(&args.settings, environment, instead, console);
+    let mut effective = effective_anywhere(&args.settings, environment)?;
     serve::prepare(&mut effective, console)?;
     // The terminal is the client's.
     logs::start_quietly(environment);

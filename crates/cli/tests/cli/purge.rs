@@ -8,7 +8,7 @@ use history_sqlite::Sqlite;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use crate::{Ran, ebbtide};
+use crate::{Ran, ebbtide, program, run};
 
 const TENANTS: [Tenant; 2] = [
     Tenant::from_bytes([0xaa; 16]),
@@ -154,4 +154,29 @@ fn what_is_to_go_has_to_be_said() {
     let ran = purge(&text, &["--all", "--yes"]);
     assert_eq!(ran.exit, 2, "{}", ran.stderr);
     assert!(ran.stderr.starts_with("error[E0512]"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_file_of_the_working_folder_does_not_choose_the_store() {
+    let (folder, place) = store();
+    let text = format!("store = \"{}\"\n", place.display());
+    std::fs::write(folder.path().join("ebbtide.toml"), text).expect("a file");
+    let purge = |variables: &[(&str, &str)]| {
+        let mut purge = program(&["purge", "--all", "--yes"]);
+        purge
+            .current_dir(folder.path())
+            .envs(variables.iter().copied());
+        run(purge, b"")
+    };
+    let ran = purge(&[]);
+    assert_ne!(ran.exit, 0, "{}", ran.stdout);
+    let told = "warning: ./ebbtide.toml is ignored";
+    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+    let there = Sqlite::open(&place, Limits::NONE).expect("a store");
+    assert_eq!(there.tenants().map(|tenants| tenants.len()), Ok(2));
+    drop(there);
+    let ran = purge(&[("EBBTIDE_CONFIG", "./ebbtide.toml")]);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let told = format!("Store: {}\n", place.display());
+    assert_eq!(ran.stderr, told);
 }

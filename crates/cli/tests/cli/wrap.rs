@@ -1,5 +1,6 @@
 //! `ebbtide wrap` with a real client process, in front of the simulated provider.
 
+use crate::home::Home;
 use crate::listening::Listening;
 use crate::{Ran, program, run};
 
@@ -145,4 +146,42 @@ fn a_running_gateway_is_used_unless_its_settings_differ() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn the_file_of_a_cloned_project_is_not_read() {
+    let (sim, home) = (
+        Listening::start(&["sim", "--listen", "127.0.0.1:0"]),
+        Home::empty(),
+    );
+    let upstream = |url: &str| format!("[upstream]\nanthropic = \"{url}\"\n");
+    home.write(".config/ebbtide/ebbtide.toml", &upstream(&sim.url()));
+    // Nothing answers there.
+    home.write("clone/ebbtide.toml", &upstream("http://127.0.0.1:9"));
+    let ran = |options: &[&str], folder: &str| {
+        let script = client(HELLO, "exit 0");
+        let own = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory"];
+        let rest = ["--", "bash", "-c", &script];
+        let mut wrap = home.program(&[&own[..], options, &rest].concat());
+        wrap.current_dir(home.path(folder));
+        run(wrap, b"")
+    };
+    let told = "warning: ./ebbtide.toml is ignored, because this command may run in any folder. \
+                To use it, add `--config ./ebbtide.toml`.\n";
+    let ignored = ran(&[], "clone");
+    assert!(ignored.stderr.starts_with(told), "{}", ignored.stderr);
+    assert!(
+        ignored.stderr.contains("1 request answered"),
+        "{}",
+        ignored.stderr
+    );
+    let named = ran(&["--config", "./ebbtide.toml"], "clone");
+    assert!(!named.stderr.contains("ignored"), "{}", named.stderr);
+    assert!(
+        named.stderr.contains("no request was answered"),
+        "{}",
+        named.stderr
+    );
+    let own = ran(&[], ".config/ebbtide");
+    assert!(!own.stderr.contains("ignored"), "{}", own.stderr);
 }
