@@ -90,16 +90,19 @@ pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effect
 }
 
 /// Merges the settings like [`effective`], but ignores `./ebbtide.toml`: the working folder may be a clone of a
-/// foreign project, whose file must not decide where keys and prompts go or what is deleted.
+/// foreign project, whose file must not decide where keys and prompts go or what is deleted. `more` counts as flags.
 pub fn effective_anywhere(
     args: &SettingArgs,
+    more: Vec<Flag>,
     environment: &Environment,
 ) -> Result<Effective, Failure> {
     let file = match named(args.config.as_deref(), environment) {
         Some(path) => Some(read(path)?),
         None => users(environment)?,
     };
-    merge(file, args.flags(), environment)
+    let mut flags = args.flags();
+    flags.extend(more);
+    merge(file, flags, environment)
 }
 
 /// Prints a warning if [`effective_anywhere`] ignores a file; `instead` says how to use it.
@@ -150,7 +153,7 @@ pub fn default_store(environment: &Environment, console: &mut Console) -> Result
     let instead =
         format!("To use it, set EBBTIDE_CONFIG=./{FILE}, or name the store with --store.");
     warn_of_ignored(&args, environment, &instead, console);
-    let effective = effective_anywhere(&args, environment)?;
+    let effective = effective_anywhere(&args, Vec::new(), environment)?;
     effective.config.store.ok_or(Failure::NoStore)
 }
 

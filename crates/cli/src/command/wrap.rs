@@ -1,5 +1,8 @@
 //! `ebbtide wrap`: runs a client through the gateway, and starts a gateway if none runs.
 
+mod joined;
+mod upstreams;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::pin::pin;
@@ -14,12 +17,14 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use self::joined::Joined;
+use self::upstreams::Upstreams;
 use crate::command::doctor::http::ask;
 use crate::command::{runtime, serve};
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
-use crate::interrupt::{asked_to_end, key};
+use crate::interrupt::{asked_to_end, interrupted, key};
 use crate::logs;
 use crate::settings::{SettingArgs, effective_anywhere, warn_of_ignored};
 
@@ -28,8 +33,10 @@ use crate::settings::{SettingArgs, effective_anywhere, warn_of_ignored};
 The command runs with ANTHROPIC_BASE_URL and OPENAI_BASE_URL set to the gateway.
 `codex` gets its setting openai_base_url as well. No settings file changes. If a
 gateway already answers at the configured address, the command uses it;
-otherwise one runs until the command ends. ./ebbtide.toml is not read, because
-it may belong to a project that you cloned; --config names it.
+otherwise one runs until the command ends, and until other commands that use it
+have ended. A base URL that the environment sets already is the upstream, unless
+the settings name one. ./ebbtide.toml is not read, because it may belong to a
+project that you cloned; --config names it.
 
 Examples:
   ebbtide wrap claude
@@ -56,28 +63,30 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let instead = "To use it, add `--config ./ebbtide.toml`.";
     warn_of_ignored(&args.settings, environment, instead, console);
-    let mut effective = effective_anywhere(&args.settings, environment)?;
+    let (mut effective, upstreams) = settings(&args.settings, environment)?;
     serve::prepare(&mut effective, console)?;
     // The terminal is the client's.
     logs::start_quietly(environment);
     runtime()?.block_on(async {
-        let address = format!("http://{}", effective.config.listen);
+        let listen = effective.config.listen;
+        let address = format!("http://{listen}");
         let token = environment.setting("EBBTIDE_ADMIN_TOKEN");
-        let (own, url) = match answers(&address).await {
-            true => {
-                agree(&args.settings, &effective, (&address, token)).await?;
-                (None, address)
+        let there = join(&address, environment, listen.port()).await;
+        let own = match &there {
+            Some((health, _)) => {
+                agree(&args.settings, &effective, (&address, token), health).await?;
+                None
             }
-            false => {
-                let started = serve::start(&effective, console).await?;
-                let url = started.0.url();
-                (Some(started), url)
+            None => {
+                upstreams.tell(console);
+                Some(serve::start(&effective, console).await?)
             }
         };
-        let before = Tally::at(&url, token).await;
-        let status = run_client(&args.command, &url).await;
-        let after = Tally::at(&url, token).await;
         let running = own.as_ref().map(|(running, _)| running);
+        let url = running.map_or(address, Running::url);
+        let before = Tally::at(&url, token).await;
+        let ran = run_client(&args.command, (&url, &upstreams.openai(&url))).await;
+        let after = Tally::at(&url, token).await;
         console.note(match (before, after) {
             (Ok(before), Ok(after)) => told(&after.since(before), running, &effective),
             (_, Err(mute)) | (Err(mute), Ok(_)) => {
@@ -85,28 +94,91 @@ pub fn run(
             }
         });
         if let Some((running, _claim)) = own {
-            running.shutdown().await;
+            let joined = Joined::open(environment, running.address().port());
+            let is_asked_to_end = ran
+                .as_ref()
+                .is_ok_and(|(_, signal)| *signal == Some("TERM"));
+            if let (Some(joined), false) = (&joined, is_asked_to_end) {
+                outlast(joined, console).await;
+            }
+            tokio::select! {
+                () = running.shutdown() => {}
+                () = interrupted() => {}
+            }
+            // Until here, no other command can join.
+            if let Some(joined) = joined {
+                joined.remove();
+            }
         }
-        Ok(exit(status?))
+        let (status, _) = ran?;
+        Ok(exit(status))
     })
 }
 
-/// Returns true if a gateway answers there.
-async fn answers(address: &str) -> bool {
-    let health = ask(&format!("{address}/ebbtide/health"), None).await;
-    let health = health.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-    health.is_some_and(|health| health.get("version").is_some())
+/// The settings, with the upstreams that the environment's base URLs add.
+fn settings(
+    args: &SettingArgs,
+    environment: &Environment,
+) -> Result<(Effective, Upstreams), Failure> {
+    let effective = effective_anywhere(args, Vec::new(), environment)?;
+    let upstreams = Upstreams::found(&effective);
+    let effective = effective_anywhere(args, upstreams.flags(), environment)?;
+    Ok((effective, upstreams))
+}
+
+/// Joins the gateway at an address, and returns its health and the lock that keeps it up. `None` if none answers.
+async fn join(
+    address: &str,
+    environment: &Environment,
+    port: u16,
+) -> Option<(Value, Option<Joined>)> {
+    let found = health(address).await?;
+    let Some(joined) = Joined::open(environment, port) else {
+        return Some((found, None));
+    };
+    joined.share().await;
+    // Its owner may have ended it before it was locked.
+    Some((health(address).await?, Some(joined)))
+}
+
+/// Keeps the gateway up while other commands use it, until Ctrl-C.
+async fn outlast(joined: &Joined, console: &mut Console) {
+    // Before the line is out, so that no Ctrl-C is missed.
+    let interrupt = interrupted();
+    if joined.is_alone() {
+        return;
+    }
+    console.note("The gateway stays up while other clients use it. Press Ctrl-C to stop it.");
+    tokio::select! {
+        () = joined.alone() => {}
+        () = interrupt => {}
+    }
+}
+
+/// The health that a gateway there tells; `None` if none answers.
+async fn health(address: &str) -> Option<Value> {
+    let health = ask(&format!("{address}/ebbtide/health"), None).await?;
+    let health: Value = serde_json::from_slice(&health).ok()?;
+    health.get("version").is_some().then_some(health)
 }
 
 /// The settings that a running gateway tells.
-const TOLD: [&str; 4] = ["mode", "policy.window", "policy.route", "policy.strategy"];
+const TOLD: [&str; 6] = [
+    "mode",
+    "upstream.anthropic",
+    "upstream.openai",
+    "policy.window",
+    "policy.route",
+    "policy.strategy",
+];
 
 /// Checks that the settings given suit the gateway that runs at an address: options, and what the file or the
-/// environment says about how it treats conversations.
+/// environment says about where requests go and how it treats conversations.
 async fn agree(
     args: &SettingArgs,
     effective: &Effective,
     (address, token): (&str, Option<&str>),
+    health: &Value,
 ) -> Result<(), Failure> {
     let flags = args.flags();
     let given = |setting: &&Setting| {
@@ -120,16 +192,25 @@ async fn agree(
     if given.is_empty() {
         return Ok(());
     }
-    let overview = overview(address, token).await;
-    let overview = overview.map_err(|reason| Failure::Mute {
-        address: address.to_owned(),
-        reason,
-    })?;
+    // Health is public and tells the upstreams.
+    let is_public = |setting: &&Setting| setting.key.starts_with("upstream.");
+    let overview = match given.iter().all(is_public) {
+        true => Value::Null,
+        false => overview(address, token)
+            .await
+            .map_err(|reason| Failure::Mute {
+                address: address.to_owned(),
+                reason,
+            })?,
+    };
     let config = &effective.config;
     for setting in given {
         let theirs = |name: &str| overview.get(name).and_then(Value::as_str);
+        let upstream = |name: &str| health.pointer(&format!("/upstreams/{name}"))?.as_str();
         let (wanted, theirs) = match setting.key {
             "mode" => (setting.text(config), theirs("mode")),
+            "upstream.anthropic" => (setting.text(config), upstream("anthropic")),
+            "upstream.openai" => (setting.text(config), upstream("openai")),
             "policy.window" => (setting.text(config), theirs("window")),
             "policy.route" => (setting.text(config), theirs("route")),
             "policy.strategy" => {
@@ -138,12 +219,18 @@ async fn agree(
             }
             _ => (None, None),
         };
-        if theirs.is_none() || theirs != wanted.as_deref() {
+        let is_same = match (&wanted, theirs) {
+            (Some(wanted), Some(theirs)) if setting.key.starts_with("upstream.") => {
+                upstreams::is_same(wanted, theirs)
+            }
+            (wanted, theirs) => theirs.is_some() && theirs == wanted.as_deref(),
+        };
+        if !is_same {
             return Err(Failure::RunsOtherwise {
                 address: address.to_owned(),
-                setting: match flags.iter().find(|flag| flag.key == setting.key) {
-                    Some(flag) => flag.name.to_owned(),
-                    None => setting.key.to_owned(),
+                setting: match effective.origin(setting) {
+                    Origin::Flag(name) => name.to_owned(),
+                    _ => setting.key.to_owned(),
                 },
                 there: theirs.map(str::to_owned),
             });
@@ -155,8 +242,12 @@ async fn agree(
 /// The time that a client has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Runs the client to its end. Ctrl-C is the client's; SIGTERM and SIGHUP are passed on and end it.
-async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failure> {
+/// Runs the client to its end, with the base URLs of Anthropic and OpenAI. Ctrl-C is the client's; SIGTERM and SIGHUP
+/// are passed on and end it. Returns the last one too.
+async fn run_client(
+    command: &[OsString],
+    (anthropic, openai): (&str, &str),
+) -> Result<(ExitStatus, Option<&'static str>), Failure> {
     let (name, arguments) = command.split_first().ok_or(Failure::NotStarted {
         command: String::new(),
         source: std::io::ErrorKind::NotFound.into(),
@@ -168,19 +259,21 @@ async fn run_client(command: &[OsString], url: &str) -> Result<ExitStatus, Failu
     // Before the client runs, so that no signal is missed.
     let mut asked = pin!(asked_to_end());
     let mut child: Child = Command::new(name)
-        .args(own_arguments(name, url))
+        .args(own_arguments(name, openai))
         .args(arguments)
-        .env("ANTHROPIC_BASE_URL", url)
-        .env("OPENAI_BASE_URL", format!("{url}/v1"))
+        .env("ANTHROPIC_BASE_URL", anthropic)
+        .env("OPENAI_BASE_URL", openai)
         .stdin(Stdio::inherit())
         .kill_on_drop(true)
         .spawn()
         .map_err(not_started)?;
+    let mut received = None;
     loop {
         tokio::select! {
-            status = child.wait() => return status.map_err(not_started),
+            status = child.wait() => return Ok((status.map_err(not_started)?, received)),
             () = key() => {}
             signal = &mut asked => {
+                received = Some(signal);
                 asked.set(asked_to_end());
                 end(&mut child, signal).await;
             }
@@ -205,10 +298,10 @@ async fn end(child: &mut Child, signal: &str) {
 }
 
 /// The arguments that a client needs because it reads no variable.
-fn own_arguments(name: &OsString, url: &str) -> Vec<String> {
+fn own_arguments(name: &OsString, openai: &str) -> Vec<String> {
     let stem = Path::new(name).file_stem();
     if stem.is_some_and(|stem| stem == "codex") {
-        return vec!["-c".to_owned(), format!("openai_base_url=\"{url}/v1\"")];
+        return vec!["-c".to_owned(), format!("openai_base_url=\"{openai}\"")];
     }
     Vec::new()
 }
@@ -378,7 +471,7 @@ mod tests {
 
     #[test]
     fn codex_gets_its_setting_and_others_nothing() {
-        let url = "http://127.0.0.1:4000";
+        let url = "http://127.0.0.1:4000/v1";
         for name in ["codex", "/usr/bin/codex", "codex.exe"] {
             let own = own_arguments(&name.into(), url);
             assert_eq!(

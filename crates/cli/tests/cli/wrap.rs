@@ -1,5 +1,9 @@
 //! `ebbtide wrap` with a real client process, in front of the simulated provider.
 
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command};
+
 use crate::home::Home;
 use crate::listening::Listening;
 use crate::{Ran, program, run};
@@ -184,4 +188,156 @@ fn the_file_of_a_cloned_project_is_not_read() {
     );
     let own = ran(&[], ".config/ebbtide");
     assert!(!own.stderr.contains("ignored"), "{}", own.stderr);
+}
+
+/// A command that runs beside the test, and is killed if the test fails.
+struct Beside(Child);
+
+impl Beside {
+    fn start(mut command: Command) -> Self {
+        Self(command.spawn().expect("the program starts"))
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Reads standard error up to a line with this text. All of it, if there is none.
+    fn said_until(&mut self, text: &str) -> String {
+        let mut said = String::new();
+        let stderr = self.0.stderr.as_mut().expect("a pipe");
+        // One byte at a time, so that nothing behind the line is lost.
+        let mut stderr = BufReader::with_capacity(1, stderr);
+        while !said.contains(text) && stderr.read_line(&mut said).expect("UTF-8") > 0 {}
+        said
+    }
+
+    /// Waits until the client prints this line first.
+    fn wait_for(&mut self, line: &str) {
+        let stdout = self.0.stdout.as_mut().expect("a pipe");
+        let mut printed = String::new();
+        let read = BufReader::with_capacity(1, stdout).read_line(&mut printed);
+        read.expect("UTF-8");
+        assert_eq!(printed, line);
+    }
+
+    fn exit(&mut self) -> Option<i32> {
+        self.0.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It has ended, unless a check before failed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The first wrap starts a gateway, a second one joins it, and the first one's client ends.
+#[test]
+fn a_gateway_stays_up_while_another_wrap_uses_it() {
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    for ends in ["by itself", "killed", "Ctrl-C"] {
+        let home = Home::empty();
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address").to_string();
+        drop(free);
+        let begin = |options: &[&str], script: &str| {
+            let wrap = ["wrap", "--listen", &address, "--anthropic-url", &sim.url()];
+            let rest = ["--", "bash", "-c", script];
+            let mut wrap = home.program(&[&wrap[..], options, &rest].concat());
+            wrap.current_dir(home.path(""));
+            Beside::start(wrap)
+        };
+        // It ends on its own, if a check fails.
+        let until = |file: &str| {
+            format!("for n in $(seq 400); do [ -e {file} ] && break; sleep 0.05; done")
+        };
+        let script = format!("echo up; {}; exit 3", until("joined"));
+        let mut owner = begin(&["--store", "memory"], &script);
+        owner.wait_for("up\n");
+        let script = format!("touch joined; {}; {}", until("go"), client(HELLO, "exit 0"));
+        let mut second = begin(&[], &script);
+        let said = owner.said_until("stays up while other clients use it");
+        assert!(said.contains("Press Ctrl-C to stop it."), "{ends}: {said}");
+        match ends {
+            "by itself" => {
+                home.write("go", "");
+                let said = second.said_until("Ebbtide:");
+                assert!(said.contains("1 request answered"), "{said}");
+                assert_eq!(second.exit(), Some(0));
+            }
+            "killed" => second.signal("KILL"),
+            _ => owner.signal("INT"),
+        }
+        assert_eq!(owner.exit(), Some(3), "{ends}");
+        home.write("go", "");
+        let locks = home.path(".local/share/ebbtide/wrap");
+        let left = std::fs::read_dir(locks).expect("a folder").count();
+        assert_eq!(left, 0, "{ends}");
+    }
+}
+
+/// A company's gateway takes a company's token, which must not go to the provider.
+#[test]
+fn a_base_url_of_the_environment_is_the_upstream() {
+    let company = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let wrap = |options: &[&str], client: &str| {
+        let mut wrap = program(&[&["wrap"], options, &["--", "bash", "-c", client]].concat());
+        wrap.env("ANTHROPIC_BASE_URL", company.url());
+        run(wrap, b"")
+    };
+    let own = ["--listen", "127.0.0.1:0", "--store", "memory"];
+    let ran = wrap(&own, &client(HELLO, "exit 0"));
+    let told = format!(
+        "Ebbtide: requests go on to {}, from ANTHROPIC_BASE_URL.\n",
+        company.url()
+    );
+    assert!(ran.stderr.starts_with(&told), "{}", ran.stderr);
+    let answered = "1 request answered";
+    assert!(ran.stderr.contains(answered), "{}", ran.stderr);
+    // A setting is stronger.
+    let nothing = ["--anthropic-url", "http://127.0.0.1:9"];
+    let ran = wrap(&[&own[..], &nothing].concat(), &client(HELLO, "exit 0"));
+    assert!(!ran.stderr.contains(&told), "{}", ran.stderr);
+    let unanswered = "no request was answered";
+    assert!(ran.stderr.contains(unanswered), "{}", ran.stderr);
+
+    let serve = |upstream: &str| {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--store", "memory"];
+        Listening::start(&[&serve[..], &["--anthropic-url", upstream]].concat())
+    };
+    let joined = |gateway: &Listening| {
+        let address = gateway.url();
+        let address = address.trim_start_matches("http://");
+        wrap(&["--listen", address], &client(HELLO, "exit 0"))
+    };
+    let ran = joined(&serve(&format!("{}/", company.url())));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains(answered), "{}", ran.stderr);
+    let ran = joined(&serve("http://127.0.0.1:9"));
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+    let told = "already, with `ANTHROPIC_BASE_URL http://127.0.0.1:9`";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(ran.stderr.contains("E0019"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_base_url_that_leads_to_the_gateway_is_no_upstream() {
+    let gateway = Listening::start(&["serve", "--listen", "127.0.0.1:0", "--store", "memory"]);
+    let address = gateway.url();
+    let mut inner = program(&[
+        "wrap",
+        "--listen",
+        address.trim_start_matches("http://"),
+        "--",
+        "true",
+    ]);
+    inner.env("ANTHROPIC_BASE_URL", &address);
+    inner.env("OPENAI_BASE_URL", format!("{address}/v1"));
+    let ran = run(inner, b"");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
 }
