@@ -130,9 +130,13 @@ fn a_damaged_store_is_told_of_and_requests_pass() {
     let answer = gateway.ask("POST /v1/messages", BODY);
     assert!(answer.contains("You said: a peculiar sentence"), "{answer}");
     let health = gateway.ask("GET /ebbtide/health", "");
+    let doctor = ebbtide(&["doctor", "--url", &gateway.url()]).stdout;
+    let doctor = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(doctor.contains("E0036: it keeps"), "{doctor}");
+    assert!(!doctor.contains("E0030"), "{doctor}");
     let (said, exit) = gateway.end();
     assert_eq!(exit, Some(0), "{said}");
-    for told in [&health, &said] {
+    for told in [&health, &said, &doctor] {
         assert!(told.contains("E0516"), "{told}");
         assert!(told.contains("ebbtide store repair"), "{told}");
     }

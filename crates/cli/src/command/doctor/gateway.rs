@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::finding::{Finding, State};
 use super::http::{PATIENCE, ask};
-use super::{NO_MCP, STORE_FAILING, bad};
+use super::{DAMAGED, IN_MEMORY, NO_MCP, STORE_FAILING, bad};
 use crate::command::connect::address::Address;
 use crate::environment::Environment;
 
@@ -26,40 +26,68 @@ pub enum Traffic {
 /// Checks the gateway, its conversations and its MCP server.
 pub async fn examine(address: &Address, environment: &Environment) -> (Vec<Finding>, Traffic) {
     let token = environment.setting("EBBTIDE_ADMIN_TOKEN");
-    let (gateway, answers) = health(address).await;
+    let (mut findings, answers) = health(address).await;
     if !answers {
-        return (vec![gateway], Traffic::Unknown);
+        return (findings, Traffic::Unknown);
     }
     let (requests, traffic) = requests(address, token, environment.now).await;
-    (vec![gateway, requests, mcp(address, token).await], traffic)
+    findings.extend([requests, mcp(address, token).await]);
+    (findings, traffic)
 }
 
 /// The gateway's health, and whether a gateway answers at all.
-async fn health(address: &Address) -> (Finding, bool) {
+async fn health(address: &Address) -> (Vec<Finding>, bool) {
     let answer = ask(&address.below("/ebbtide/health"), None).await;
-    let health = answer.and_then(|answer| value(&answer));
-    let told = |name: &str| health.as_ref()?.get(name)?.as_str();
+    let health = answer.and_then(|answer| value(&answer)).unwrap_or_default();
+    let told = |name: &str| health.get(name)?.as_str();
     let (Some(status), Some(version)) = (told("status"), told("version")) else {
         let url = address.to_string();
         let error = RemoteError::NoAnswer { url };
-        return (reported(&error, "gateway"), false);
+        return (vec![reported(&error, "gateway")], false);
     };
-    let finding = match (status, told("mode")) {
-        ("ok", Some("observe")) => {
+    if status != "ok" {
+        return (degraded(&health), true);
+    }
+    let finding = match told("mode") {
+        Some("observe") => {
             let text = format!("version {version} at {address}; it observes and changes nothing");
             Finding::new("gateway", State::Good, text)
         }
-        ("ok", _) => {
+        _ => {
             let text = format!("version {version} at {address}");
             Finding::new("gateway", State::Good, text)
         }
-        _ => bad(
-            "gateway",
-            STORE_FAILING,
-            "it cannot store conversations".to_owned(),
-        ),
     };
-    (finding, true)
+    (vec![finding], true)
+}
+
+/// The problems of a gateway whose health is degraded, at least one.
+fn degraded(health: &Value) -> Vec<Finding> {
+    let problem = |code, text| bad("gateway", code, text);
+    let mut problems = Vec::new();
+    if let Some(reason) = health.get("instead_of_file").and_then(Value::as_str) {
+        let text = format!("it keeps conversations in memory and loses them on exit: {reason}");
+        problems.push(problem(IN_MEMORY, text));
+    }
+    let damaged = health.get("damaged").and_then(Value::as_object);
+    let damaged = damaged.into_iter().flatten();
+    let damaged: Vec<String> = damaged
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    if !damaged.is_empty() {
+        let text = format!(
+            "records of its store are damaged and left out: {}",
+            damaged.join(", ")
+        );
+        problems.push(problem(DAMAGED, text));
+    }
+    let is_failing = health.get("store").is_some_and(|store| store == "failing");
+    // An older gateway does not tell why it is degraded.
+    if is_failing || problems.is_empty() {
+        let text = "it cannot store conversations".to_owned();
+        problems.push(problem(STORE_FAILING, text));
+    }
+    problems
 }
 
 /// Asks for the number of conversations and the time of the last request.
@@ -167,9 +195,57 @@ fn ago(span: SignedDuration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
+    use std::slice::from_ref;
 
-    use super::ago;
+    use jiff::SignedDuration;
+    use serde_json::{Value, json};
+
+    use super::super::{DAMAGED, IN_MEMORY, STORE_FAILING, State};
+    use super::{ago, degraded};
+
+    #[test]
+    fn each_reason_of_a_degraded_gateway_is_a_problem_of_its_own() {
+        let damaged = json!({"turns": 2});
+        let degraded = |store: &str, damaged: Value, instead_of_file: Value| {
+            let health =
+                json!({"store": store, "damaged": damaged, "instead_of_file": instead_of_file});
+            let found = degraded(&health);
+            found
+                .into_iter()
+                .map(|finding| (finding.state, finding.text))
+                .collect::<Vec<_>>()
+        };
+        let failing = (
+            State::Bad(STORE_FAILING),
+            "it cannot store conversations".to_owned(),
+        );
+        assert_eq!(
+            degraded("failing", json!({}), Value::Null),
+            from_ref(&failing)
+        );
+        // A gateway that tells nothing more.
+        assert_eq!(degraded("ok", json!({}), Value::Null), from_ref(&failing));
+        let left_out = (
+            State::Bad(DAMAGED),
+            "records of its store are damaged and left out: 2 turns".to_owned(),
+        );
+        assert_eq!(
+            degraded("ok", damaged.clone(), Value::Null),
+            from_ref(&left_out)
+        );
+        assert_eq!(
+            degraded("failing", damaged, Value::Null),
+            [left_out, failing]
+        );
+        let in_memory = (
+            State::Bad(IN_MEMORY),
+            "it keeps conversations in memory and loses them on exit: no space left".to_owned(),
+        );
+        assert_eq!(
+            degraded("ok", json!({}), json!("no space left")),
+            [in_memory]
+        );
+    }
 
     #[test]
     fn spans_in_words() {
