@@ -165,6 +165,8 @@ fn the_file_of_the_working_folder_does_not_choose_the_store() {
         let mut purge = program(&["purge", "--all", "--yes"]);
         purge
             .current_dir(folder.path())
+            // The default store is absent.
+            .env("HOME", folder.path())
             .envs(variables.iter().copied());
         run(purge, b"")
     };

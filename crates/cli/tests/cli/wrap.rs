@@ -341,3 +341,22 @@ fn a_base_url_that_leads_to_the_gateway_is_no_upstream() {
     let ran = run(inner, b"");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
 }
+
+#[test]
+fn a_home_that_does_not_exist_is_not_made() {
+    let home = Home::empty();
+    let absent = home.path("absent");
+    let mut wrap = program(&[
+        "wrap",
+        "--listen",
+        "127.0.0.1:0",
+        "--store",
+        "memory",
+        "--",
+        "true",
+    ]);
+    wrap.env("HOME", &absent);
+    let ran = run(wrap, b"");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(!absent.exists(), "it is not made");
+}

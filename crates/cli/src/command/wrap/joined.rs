@@ -23,6 +23,9 @@ impl Joined {
     /// Opens the file for a port. `None` if that fails: then the owner does not wait.
     pub fn open(environment: &Environment, port: u16) -> Option<Self> {
         let folder = environment.data_folder.as_ref()?.join("wrap");
+        // A service's user may name a home folder that does not exist, and should not exist.
+        let home = &environment.client_folders.as_ref()?.home;
+        home.is_dir().then_some(())?;
         fs::create_dir_all(&folder).ok()?;
         let path = folder.join(format!("{port}.lock"));
         let mut options = OpenOptions::new();
