@@ -53,7 +53,7 @@ impl Summary {
     pub fn batch(&self, order: &Preparation) -> Batch {
         let mark = self.mark(order);
         Batch {
-            texts: self.told().chunks(mark.id()),
+            texts: self.told().chunks(&mark),
             marks: vec![mark],
             ..Batch::default()
         }

@@ -2,7 +2,7 @@
 
 use context::pin::PinId;
 use context::{Part, Text, Turn, TurnId};
-use history::{Conversation, ConversationId, Edition, HistoryError, Mark, Pinned, Store};
+use history::{Conversation, ConversationId, Edition, HistoryError, Mark, Owner, Pinned, Store};
 use jiff::Timestamp;
 use wire::api::Request;
 
@@ -22,8 +22,8 @@ pub struct Batch {
     pub(crate) marks: Vec<Mark>,
     /// Changes of turns.
     pub(crate) editions: Vec<Edition>,
-    /// Texts by key.
-    pub(crate) texts: Vec<([u8; 16], Text)>,
+    /// Texts by key, with their owners.
+    pub(crate) texts: Vec<(Owner, [u8; 16], Text)>,
     /// Pins that a branch inherits or the strategy sets.
     pub(crate) pins: Vec<Pinned>,
     /// Pins that the strategy removes.
@@ -107,7 +107,8 @@ impl Batch {
         );
         if !overlay.pins.is_empty() {
             let key = pins_key(live.record.id, live.record.standing.compactions);
-            whole.texts = vec![(key, overlay.pins.clone())];
+            let of = Owner::Conversation(live.record.id);
+            whole.texts = vec![(of, key, overlay.pins.clone())];
         }
         whole
     }
@@ -152,7 +153,11 @@ impl Batch {
         let tokens = usize::try_from(tokens.sum::<u64>()).unwrap_or(usize::MAX);
         let originals = self.originals.iter().map(|(_, message)| message.len());
         let journal = self.journal.iter().map(|(_, text)| text.len());
-        let texts = self.texts.iter().map(|(_, text)| text.len()).chain(journal);
+        let texts = self
+            .texts
+            .iter()
+            .map(|(_, _, text)| text.len())
+            .chain(journal);
         let rows = self.turns.len()
             + self.originals.len()
             + self.marks.len()
@@ -182,8 +187,8 @@ impl Batch {
         for mark in &self.marks {
             store.add_mark(mark.clone())?;
         }
-        for (key, text) in &self.texts {
-            store.keep_chunk(*key, text)?;
+        for (of, key, text) in &self.texts {
+            store.keep_owned(*of, *key, text)?;
         }
         if let Some((of, text)) = &self.journal {
             store.keep_journal(*of, text)?;

@@ -6,8 +6,8 @@ use context::pin::{Pin, PinId, PinLimits};
 use context::title::title;
 use context::{Text, Tokens, Turn, TurnId};
 use history::{
-    Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
-    Store, Tenant, Totals,
+    Conversation as Record, ConversationId, HistoryError, Labels, Mark, Owner, Pinned, Route,
+    Standing, Store, Tenant, Totals,
 };
 use jiff::Timestamp;
 
@@ -221,7 +221,7 @@ impl Conversation {
         let pins = begun.overlay.as_ref().map(|overlay| overlay.pins.clone());
         if let Some(pins) = pins.filter(|pins| !pins.is_empty()) {
             let key = pins_key(id, begun.record.standing.compactions);
-            batch.texts.push((key, pins));
+            batch.texts.push((Owner::Conversation(id), key, pins));
         }
         // The stored row counts the request's turns already. In memory they come with `join`.
         batch.conversation = Some(Record {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::turn::Digest;
 use context::{Part, Text, Turn};
-use history::{ConversationId, HistoryError, Store, Tenant};
+use history::{ConversationId, HistoryError, Owner, Store, Tenant};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::identity::Keyed;
@@ -318,7 +318,10 @@ impl Answer {
             match store.chunk(key(self.of, nth))? {
                 Some(there) if there == text => return Ok(()),
                 Some(_) => {}
-                None => return store.keep_chunk(key(self.of, nth), &text),
+                None => {
+                    let owner = Owner::Conversation(self.of);
+                    return store.keep_owned(owner, key(self.of, nth), &text);
+                }
             }
         }
         Ok(())

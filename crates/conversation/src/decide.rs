@@ -1,7 +1,7 @@
 //! From a request to what is sent.
 
 use context::Tokens;
-use history::{Change, Route};
+use history::{Change, Owner, Route};
 use jiff::Timestamp;
 
 use crate::batch::Batch;
@@ -169,7 +169,8 @@ impl Conversation {
                     && !overlay.pins.is_empty()
                 {
                     let key = pins_key(self.record.id, self.record.standing.compactions);
-                    batch.texts.push((key, overlay.pins.clone()));
+                    let of = Owner::Conversation(self.record.id);
+                    batch.texts.push((of, key, overlay.pins.clone()));
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! the first request that shows the block tells it once, behind the block.
 
 use context::Text;
-use history::{HistoryError, MarkId, Store};
+use history::{HistoryError, Mark, MarkId, Owner, Store};
 
 /// The heading above the names.
 const HEADING: &str = "[Ebbtide: names, places and numbers from the earlier messages that the summary in \
@@ -44,12 +44,14 @@ impl Beside {
         })
     }
 
-    /// The texts with their keys, for the store.
-    pub(crate) fn chunks(&self, of: MarkId) -> Vec<([u8; 16], Text)> {
+    /// The texts with their keys, for the store. They leave with the turn that the summary stands at, as the
+    /// summary does.
+    pub(crate) fn chunks(&self, of: &Mark) -> Vec<(Owner, [u8; 16], Text)> {
+        let (id, owner) = (of.id(), Owner::Turn(of.node));
         let texts = [(LEDGER, &self.ledger), (LOST, &self.lost)];
         let there = texts.into_iter().filter(|(_, text)| !text.is_empty());
         there
-            .map(|(what, text)| (key(what, of), text.clone()))
+            .map(|(what, text)| (owner, key(what, id), text.clone()))
             .collect()
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::Text;
-use history::{ConversationId, HistoryError, Store, Tenant};
+use history::{ConversationId, HistoryError, Owner, Store, Tenant};
 use jiff::{SignedDuration, Timestamp};
 
 /// The most bytes of all links in memory. Each takes `FRAME` at least, which bounds their number.
@@ -389,12 +389,18 @@ pub fn stored(store: &dyn Store, id: &Text) -> Result<Vec<(Text, Link)>, History
 }
 
 impl Link {
-    /// Stores it under the id of its answer. The first one stored stays.
+    /// Stores it under the id of its answer, for a conversation that it leaves with. The first one stored stays.
     ///
     /// # Errors
     /// Where the store fails.
-    pub fn store(&self, id: &str, store: &mut dyn Store) -> Result<(), HistoryError> {
-        store.keep_chunk(key(id), &Text::from(self.written()))
+    pub fn store(
+        &self,
+        id: &str,
+        of: ConversationId,
+        store: &mut dyn Store,
+    ) -> Result<(), HistoryError> {
+        let owner = Owner::Conversation(of);
+        store.keep_owned(owner, key(id), &Text::from(self.written()))
     }
 
     /// The approximate size in the store, in bytes.

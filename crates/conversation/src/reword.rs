@@ -41,7 +41,7 @@ impl Conversation {
         let overlay = self.overlay.get_or_insert_default();
         overlay.ready = Some(Arc::new(mark.clone()));
         vec![Effect::Store(Batch {
-            texts: overlay.beside.chunks(mark.id()),
+            texts: overlay.beside.chunks(&mark),
             marks: vec![mark],
             ..Batch::default()
         })]

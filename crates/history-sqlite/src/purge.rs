@@ -70,8 +70,10 @@ pub fn remove(connection: &mut Connection, what: Purge) -> rusqlite::Result<Purg
     }
     let lost = turns::remove(connection, &what, &mut all)?;
     for &tenant in &tenants {
-        if lost.contains(&tenant) || is_without_conversations(connection, tenant)? {
-            while chunks(connection, tenant)? > 0 {
+        let with_cache = lost.contains(&tenant) || is_without_conversations(connection, tenant)?;
+        let cache = with_cache.then_some(CACHE);
+        for which in cache.into_iter().chain([ORPHANS]) {
+            while texts(connection, tenant, which)? > 0 {
                 rest(connection)?;
             }
         }
@@ -211,10 +213,19 @@ fn pins(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
     beside(connection, tenant, &sql)
 }
 
-/// Removes some texts that are kept under a hash. Returns their number.
-fn chunks(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
+/// The texts that nothing owns.
+const CACHE: &str = "owner IS NULL";
+
+/// The texts whose owner is not there. An owner is a conversation or a turn.
+const ORPHANS: &str = "owner NOT NULL AND NOT EXISTS (SELECT 1 FROM conversation \
+       WHERE conversation.tenant = chunk.tenant AND conversation.id = chunk.owner) \
+     AND NOT EXISTS (SELECT 1 FROM node WHERE node.tenant = chunk.tenant AND node.id = chunk.owner)";
+
+/// Removes some texts that are kept under a key. Returns their number.
+fn texts(connection: &mut Connection, tenant: i64, which: &str) -> rusqlite::Result<usize> {
     let sql = format!(
-        "DELETE FROM chunk WHERE n IN (SELECT n FROM chunk WHERE tenant = ?1 LIMIT {}) \
+        "DELETE FROM chunk WHERE n IN \
+         (SELECT n FROM chunk WHERE tenant = ?1 AND {which} LIMIT {}) \
          RETURNING octet_length(summary)",
         ROWS / 4
     );

@@ -58,7 +58,7 @@ pub const PIN: &str = "row_sum('pin', pin.tenant, ?2, pin.id, pin.origin, pin.at
      pin.said_in, pin.text)";
 
 /// The value of `chunk.sum`, for the hash `?2`.
-pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary)";
+pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary, chunk.owner)";
 
 /// The value of `journal.sum`.
 pub const JOURNAL: &str = "row_sum('journal', tenant, conversation, text)";

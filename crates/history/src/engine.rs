@@ -70,6 +70,26 @@ pub trait PinStore {
     fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError>;
 }
 
+/// The record that a kept text leaves the store with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A conversation, for a text that no other one needs.
+    Conversation(ConversationId),
+    /// A turn, for a text made from this turn and those before it. It serves every conversation with the turn.
+    Turn(TurnId),
+}
+
+impl Owner {
+    /// The bytes of its id. Ids are hashes or random, so those of turns and conversations differ.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        match self {
+            Self::Conversation(id) => id.as_bytes(),
+            Self::Turn(id) => id.as_bytes(),
+        }
+    }
+}
+
 /// Content sent beside or instead of the turns, and the parts of messages that a turn does not hold.
 pub trait EditionStore {
     /// Adds an edition. Does nothing if the turn has the same change already, whatever its timestamp.
@@ -98,7 +118,15 @@ pub trait EditionStore {
     /// [`HistoryError::Full`] at a limit.
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError>;
 
-    /// Returns the summary cached under a hash, if any.
+    /// Keeps a text under a key for as long as its owner is stored. The first one kept stays.
+    ///
+    /// The owner need not be stored yet, but a purge before that removes the text.
+    ///
+    /// # Errors
+    /// [`HistoryError::Full`] at a limit.
+    fn keep_owned(&mut self, of: Owner, key: [u8; 16], text: &Text) -> Result<(), HistoryError>;
+
+    /// Returns the summary cached under a hash, or the text kept under a key, if any.
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError>;
 }
 
@@ -112,8 +140,8 @@ impl<T: MarkStore + ConversationStore + PinStore + EditionStore + AccountStore> 
 /// A purge also removes what nothing else needs: the pins of the conversations, the turns that no
 /// remaining head leads to, and their marks, editions and kept messages. A turn must therefore be
 /// appended in the same transaction that saves its conversation, or a purge between the two removes it.
-/// Chunk summaries are a cache outside the tree: a tenant loses all of them when it loses a turn or its
-/// last conversation. The costs before the day of `before` leave the account; all costs without `before`, and none
+/// A text with an [`Owner`] leaves with it. Chunk summaries are a cache outside the tree: nothing tells which turns
+/// they were made from, so a tenant loses all of them when it loses a turn or its last conversation. The costs before the day of `before` leave the account; all costs without `before`, and none
 /// if one conversation is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {

@@ -29,8 +29,8 @@ pub use account::{AccountStore, MOST_MODELS, MOST_SPENT, OTHER_MODELS, Spent};
 pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
 pub use engine::{
-    ConversationStore, EditionStore, Engine, PinStore, Pinned, Purge, Purged, ReadWork, Store,
-    WriteWork,
+    ConversationStore, EditionStore, Engine, Owner, PinStore, Pinned, Purge, Purged, ReadWork,
+    Store, WriteWork,
 };
 pub use error::{CODES, HistoryError};
 pub use limits::Limits;

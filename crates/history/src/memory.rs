@@ -13,7 +13,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 use crate::account::Spent;
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
-use crate::engine::Pinned;
+use crate::engine::{Owner, Pinned};
 use crate::error::HistoryError;
 use crate::limits::Limits;
 use crate::mark::{Mark, MarkId};
@@ -38,7 +38,7 @@ pub struct Memory {
     pins: HashTrieMapSync<ConversationId, Vec<Pinned>>,
     editions: Editions,
     originals: HashTrieMapSync<TurnId, Arc<[u8]>>,
-    chunks: HashTrieMapSync<[u8; 16], Text>,
+    chunks: HashTrieMapSync<[u8; 16], (Text, Option<Owner>)>,
     spent: RedBlackTreeMapSync<(Date, Text), Spent>,
 }
 

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Asked, LIFE, Lineage, Lineages, MOST_BYTES, stored};
 
 const ONE: Tenant = Tenant::from_bytes([1; 16]);
+const OF: ConversationId = ConversationId::from_bytes([1; 16]);
 const OTHER: Tenant = Tenant::from_bytes([2; 16]);
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -156,7 +157,7 @@ fn links_come_back_from_the_store() {
         engine.write(tenant, &mut |store| {
             links
                 .iter()
-                .try_for_each(|(id, link)| link.store(id, store))
+                .try_for_each(|(id, link)| link.store(id, OF, store))
         })
     };
     write(ONE, &links).unwrap();

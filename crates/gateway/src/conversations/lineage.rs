@@ -191,7 +191,7 @@ impl Passage {
         let size = links.iter().map(|(_, link)| link.size()).sum();
         let work = Box::new(move |store: &mut dyn Store| {
             let mut links = links.iter();
-            links.try_for_each(|(id, link)| link.store(id, store))
+            links.try_for_each(|(id, link)| link.store(id, of, store))
         });
         let receipt = self.inner().writer.write_soon(tenant, work, size);
         Some(Kept { ids, receipt })

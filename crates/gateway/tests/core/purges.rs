@@ -151,3 +151,28 @@ async fn everything_may_go_and_everybody_goes_on() {
     assert_eq!(kept.turns, one.messages.len());
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_deleted_conversation_takes_nothing_from_the_others() {
+    let mut house = House::new(|_| {}).await;
+    let (mut agent, id) = grown(&house).await;
+    let mut other = Agent::new("key-one");
+    let mut came = None;
+    for n in 100..112 {
+        came = Some(other.say(&house, &words(n, 700)).await);
+    }
+    let gone = came.expect("an answer").conversation().to_owned();
+    assert_ne!(gone, id);
+    agent.clone().say(&house, "Go on.").await;
+    purge(&house, &gone);
+    // The texts are read from the store.
+    house.restart().await;
+    let again = agent.say(&house, "Go on.").await;
+    assert_eq!(again.conversation(), id);
+    let sent = house.sent();
+    let [one, after] = &sent[sent.len() - 2..] else {
+        panic!("two requests");
+    };
+    assert_eq!(one, after, "the same bytes as before");
+    house.close().await;
+}

@@ -1,9 +1,9 @@
-//! Rows of editions (recorded changes to sent messages), kept messages and chunk summaries.
+//! Rows of editions (recorded changes to sent messages), kept messages, and texts kept under a key.
 
 use std::collections::BTreeSet;
 
 use context::{Text, TurnId};
-use history::{Change, Edition, EditionStore, HistoryError, Record, Stored};
+use history::{Change, Edition, EditionStore, HistoryError, Owner, Record, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
@@ -49,6 +49,27 @@ impl TenantStore<'_> {
             let number = row.get(0)?;
             Ok(edition.map(|edition| (number, edition)))
         })
+    }
+    /// Keeps a text for its owner, or as a cache.
+    fn keep_text(
+        &mut self,
+        key: [u8; 16],
+        text: &Text,
+        of: Option<Owner>,
+    ) -> Result<(), HistoryError> {
+        let sql = format!("SELECT n, sum IS {CHUNK} FROM chunk WHERE tenant = ?1 AND hash = ?2");
+        let delete = "DELETE FROM chunk WHERE n = ?1";
+        if self.is_kept(Record::Chunk, (&sql, (self.tenant(), key)), delete)? {
+            return Ok(());
+        }
+        let tenant = self.hold(Stored::text_beside(text.len()))?;
+        let owner = of.as_ref().map(Owner::as_bytes);
+        self.run(
+            "INSERT INTO chunk (tenant, hash, summary, owner, sum) \
+             VALUES (?1, ?2, ?3, ?4, row_sum('chunk', ?1, ?2, ?3, ?4))",
+            (tenant, key, text.as_str(), owner),
+        )?;
+        Ok(())
     }
 }
 
@@ -128,18 +149,11 @@ impl EditionStore for TenantStore<'_> {
     }
 
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError> {
-        let sql = format!("SELECT n, sum IS {CHUNK} FROM chunk WHERE tenant = ?1 AND hash = ?2");
-        let delete = "DELETE FROM chunk WHERE n = ?1";
-        if self.is_kept(Record::Chunk, (&sql, (self.tenant(), hash)), delete)? {
-            return Ok(());
-        }
-        let tenant = self.hold(Stored::text_beside(summary.len()))?;
-        self.run(
-            "INSERT INTO chunk (tenant, hash, summary, sum) \
-             VALUES (?1, ?2, ?3, row_sum('chunk', ?1, ?2, ?3))",
-            (tenant, hash, summary.as_str()),
-        )?;
-        Ok(())
+        self.keep_text(hash, summary, None)
+    }
+
+    fn keep_owned(&mut self, of: Owner, key: [u8; 16], text: &Text) -> Result<(), HistoryError> {
+        self.keep_text(key, text, Some(of))
     }
 
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError> {

@@ -91,7 +91,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
         error,
         HistoryError::Newer {
             found: 99,
-            known: 7
+            known: 8
         }
     );
     assert_eq!(std::fs::read(&place).unwrap(), before);

@@ -4,7 +4,7 @@ use context::{Text, Turn, TurnId};
 
 use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
 use crate::conversation::ConversationId;
-use crate::engine::{Engine, Purge, Purged};
+use crate::engine::{Engine, Owner, Purge, Purged};
 use crate::store::Stored;
 use crate::tenant::Tenant;
 
@@ -12,6 +12,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check(
         "a purge removes a conversation with all that only it needs, and keeps a shared prefix",
         one,
+    ),
+    Check(
+        "a purge removes the texts whose conversation or turn goes, and the cache, and keeps those of others",
+        owned,
     ),
     Check(
         "a purge by age removes conversations last seen earlier, and unreachable turns",
@@ -103,6 +107,58 @@ fn one(engine: &dyn Engine) -> Result<(), Broken> {
     // A purged conversation can be recorded again.
     keep(engine, ONE, 2, &right)?;
     same("said again", &kept(engine, ONE, 2, &right)?, &WHOLE)
+}
+
+fn owned(engine: &dyn Engine) -> Result<(), Broken> {
+    let left = sample::line(&["a", "b", "left"]);
+    let right = sample::line(&["a", "b", "right"]);
+    keep(engine, ONE, 1, &left)?;
+    keep(engine, ONE, 2, &right)?;
+    let shared = left.get(1).map_or(TurnId::ROOT, Turn::id);
+    let owners = [
+        Owner::Conversation(sample::conversation_id(1)),
+        Owner::Conversation(sample::conversation_id(2)),
+        Owner::Turn(sample::head(&left)),
+        Owner::Turn(sample::head(&right)),
+        Owner::Turn(shared),
+        Owner::Conversation(sample::conversation_id(3)),
+    ];
+    let text = Text::from("ten bytes.");
+    write(engine, ONE, |store| {
+        for (n, of) in (11_u8..).zip(owners) {
+            store.keep_owned(of, [n; 16], &text)?;
+        }
+        // The first one stays, with its owner.
+        store.keep_owned(owners[1], [11; 16], &Text::from("another"))
+    })?;
+    let there = || {
+        read(engine, ONE, |store| {
+            let keys = [1, 2].into_iter().chain(11_u8..17);
+            let texts = keys.map(|n| store.chunk([n; 16]));
+            let texts: Vec<Option<Text>> = texts.collect::<Result<_, _>>()?;
+            Ok(texts
+                .iter()
+                .map(|it| it.as_ref() == Some(&text))
+                .collect::<Vec<_>>())
+        })
+    };
+    same("all", &there()?, &vec![true; 8])?;
+    let before = read(engine, ONE, |store| store.stored())?.beside;
+    engine.purge(Purge {
+        conversation: Some(sample::conversation_id(2)),
+        ..ALL
+    })?;
+    let expected = [false, false, true, false, true, false, true, false];
+    same("what is left", &there()?, &expected.to_vec())?;
+    let after = read(engine, ONE, |store| store.stored())?.beside;
+    // With four other texts of the conversation.
+    same("how much is held", &(before - after), &90)?;
+    engine.purge(Purge {
+        conversation: Some(sample::conversation_id(1)),
+        ..ALL
+    })?;
+    same("what is left at last", &there()?, &vec![false; 8])?;
+    same("the tenants", &engine.tenants()?, &Vec::new())
 }
 
 fn by_age(engine: &dyn Engine) -> Result<(), Broken> {

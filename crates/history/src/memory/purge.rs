@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use super::Memory;
 use crate::conversation::{Conversation, ConversationId};
-use crate::engine::{Purge, Purged};
+use crate::engine::{Owner, Purge, Purged};
 use crate::store::Stored;
 
 impl Memory {
@@ -38,9 +38,7 @@ impl Memory {
         for &node in &lost {
             self.drop_node(node);
         }
-        if !lost.is_empty() || self.conversations.is_empty() {
-            self.drop_chunks();
-        }
+        self.drop_texts(!lost.is_empty() || self.conversations.is_empty());
         if what.conversation.is_none() {
             self.drop_spent(what.before);
         }
@@ -108,10 +106,20 @@ impl Memory {
         self.originals.remove_mut(&node);
     }
 
-    fn drop_chunks(&mut self) {
-        let bytes = self.chunks.values().map(|summary| summary.len()).sum();
-        self.release(bytes);
-        self.chunks = Self::default().chunks;
+    /// Removes the texts whose owner is gone, and the cache if `with_cache`.
+    fn drop_texts(&mut self, with_cache: bool) {
+        let is_gone = |of: &Option<Owner>| match of {
+            None => with_cache,
+            Some(Owner::Conversation(id)) => !self.conversations.contains_key(id),
+            Some(Owner::Turn(id)) => !self.nodes.contains_key(id),
+        };
+        let gone = self.chunks.iter().filter(|(_, (_, of))| is_gone(of));
+        let gone: Vec<([u8; 16], usize)> =
+            gone.map(|(key, (text, _))| (*key, text.len())).collect();
+        for (key, bytes) in gone {
+            self.release(bytes);
+            self.chunks.remove_mut(&key);
+        }
     }
 
     /// Removes the costs before the day of `before`, or all of them.

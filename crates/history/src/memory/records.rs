@@ -12,7 +12,7 @@ use super::{Kept, Memory, Numbered, pushed};
 use crate::account::{AccountStore, MOST_MODELS, MOST_SPENT, OTHER_MODELS, Spent};
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
-use crate::engine::{ConversationStore, EditionStore, PinStore, Pinned};
+use crate::engine::{ConversationStore, EditionStore, Owner, PinStore, Pinned};
 use crate::error::HistoryError;
 use crate::store::Stored;
 
@@ -206,20 +206,33 @@ impl EditionStore for Memory {
     }
 
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError> {
-        if self.chunks.contains_key(&hash) {
-            return Ok(());
-        }
-        self.hold(Stored::text_beside(summary.len()))?;
-        self.chunks.insert_mut(hash, summary.clone());
-        Ok(())
+        self.keep_text(hash, summary, None)
+    }
+
+    fn keep_owned(&mut self, of: Owner, key: [u8; 16], text: &Text) -> Result<(), HistoryError> {
+        self.keep_text(key, text, Some(of))
     }
 
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError> {
-        Ok(self.chunks.get(&hash).cloned())
+        Ok(self.chunks.get(&hash).map(|(text, _)| text.clone()))
     }
 }
 
 impl Memory {
+    fn keep_text(
+        &mut self,
+        key: [u8; 16],
+        text: &Text,
+        of: Option<Owner>,
+    ) -> Result<(), HistoryError> {
+        if self.chunks.contains_key(&key) {
+            return Ok(());
+        }
+        self.hold(Stored::text_beside(text.len()))?;
+        self.chunks.insert_mut(key, (text.clone(), of));
+        Ok(())
+    }
+
     /// Fails unless the turn is stored.
     fn require(&self, turn: TurnId) -> Result<(), HistoryError> {
         if self.nodes.contains_key(&turn) {
