@@ -44,8 +44,6 @@ pub struct View {
     /// The actions taken: `kept`, `swapped`, `compacted`, …
     #[pyo3(get)]
     did: Vec<&'static str>,
-    /// Names for the header `anthropic-beta`.
-    #[pyo3(get)]
     betas: Vec<&'static str>,
     /// The size; None where the body was not read.
     #[pyo3(get)]
@@ -62,6 +60,16 @@ impl View {
     fn hear(&self, py: Python<'_>, piece: &[u8]) -> bool {
         py.detach(|| self.ticket.with(|ticket| ticket.hear(piece)))
             .unwrap_or_default()
+    }
+
+    /// Names for the header `anthropic-beta`, also those that the body of a rescue needs.
+    #[getter]
+    fn betas(&self) -> Vec<&'static str> {
+        let mut all = self.betas.clone();
+        let rescue = self.ticket.with(|ticket| ticket.betas().to_vec());
+        let new = rescue.unwrap_or_default();
+        all.extend(new.into_iter().filter(|name| !self.betas.contains(name)));
+        all
     }
 
     fn __repr__(this: Bound<'_, Self>) -> PyResult<String> {

@@ -92,6 +92,7 @@ impl Engine {
             flight,
             client: client.clone(),
             body,
+            betas: Vec::new(),
             prepare: None,
             seen: now,
         });
@@ -118,7 +119,7 @@ impl Engine {
     }
 
     /// The provider refused a request: the body to send instead, or `None` where the refusal is the
-    /// caller's to handle.
+    /// caller's to handle. [`Ticket::betas`] names what the header `anthropic-beta` needs then.
     pub fn refused(
         &self,
         ticket: &mut Ticket,
@@ -144,7 +145,9 @@ impl Engine {
             match self.decided(&incoming, passage, (Some(&mut rescue), now)) {
                 Decided::Sent(sending) => {
                     let written = written(&incoming, passage, *sending);
-                    return written.ok().map(|(body, _)| body);
+                    let (body, betas) = written.ok()?;
+                    passage.betas = betas;
+                    return Some(body);
                 }
                 Decided::Overtaken => return None,
                 Decided::Held(order, _) => {

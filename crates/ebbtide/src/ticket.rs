@@ -66,6 +66,8 @@ pub(crate) struct Passage {
     pub client: Client,
     /// The body as it came.
     pub body: Bytes,
+    /// The names for `anthropic-beta` that the body of a rescue needs.
+    pub betas: Vec<&'static str>,
     /// The summary to begin with the answer.
     pub prepare: Option<Preparation>,
     /// The time of its last call.
@@ -94,6 +96,14 @@ impl Ticket {
     #[must_use]
     pub fn conversation(&self) -> Option<ConversationId> {
         self.passage.as_ref().map(|passage| passage.shared.id)
+    }
+
+    /// The names to add to the header `anthropic-beta` for the body that [`refused`](crate::Engine::refused) returned.
+    #[must_use]
+    pub fn betas(&self) -> &[&'static str] {
+        self.passage
+            .as_ref()
+            .map_or(&[], |passage| passage.betas.as_slice())
     }
 
     /// Hears a piece of the answer: of a body, or of an event stream. Returns `true` once a stream is whole.

@@ -67,7 +67,12 @@ def _with_body(request: Any, body: bytes, betas: list[str]) -> Any:
 def _again(exchange: _Exchange, status: int, answer: bytes) -> Any | None:
     """The request to send once more, where this one was refused as too long."""
     body = exchange.engine.refused(exchange.view, status, answer)
-    return None if body is None else _with_body(exchange.request, body, [])
+    if body is None:
+        return None
+    # The first request named the others already.
+    sent = exchange.request.headers.get("anthropic-beta") or ""
+    known = [name.strip() for name in sent.split(",")]
+    return _with_body(exchange.request, body, [name for name in exchange.view.betas if name not in known])
 
 
 def _end(exchange: _Exchange) -> None:

@@ -21,6 +21,7 @@ use ebbtide::{
     Coded, Did, EngineError, Keep, Mode, Next, ResourceClass, Selection, SignedDuration, Summaries,
     Tokens, Turn,
 };
+use serde_json::json;
 use talk::{Talk, builder, provider, words};
 
 const RECORD: &str = "## Goal\n- mend all parts of the program\n## Decisions, constraints and preferences\nnone\n## Tasks, open and closed\n- in progress: the part that was named last\n## What was done\nnone\n## Where the work stands\n- the part that was named last\n## Key facts\n- the violet parser is the slow one\n## Dead ends\nnone\n## Next steps\n- go on with the next part";
@@ -162,6 +163,49 @@ fn a_request_that_is_refused_as_too_long_is_rescued() {
         shorter += usize::from(came.sent.len() < came.body.len());
     }
     assert!(shorter > 3, "{shorter}");
+}
+
+#[test]
+fn the_betas_of_the_body_after_a_refusal_are_named() {
+    // One prompt and a loop of tools: the note comes with the swap, which the refusal brings.
+    let engine = builder().open().unwrap();
+    let client = engine.client("key-one");
+    let mut messages = vec![json!({"role": "user", "content": "Mend src/part_1.rs."})];
+    let mut seconds = 1_790_000_000;
+    let mut rescued = 0;
+    for number in 0..30 {
+        seconds += 5;
+        let now = ebbtide::Timestamp::from_second(seconds).unwrap();
+        let body = json!({"model": "claude-opus-5-5", "max_tokens": 500, "messages": messages});
+        let next = engine.request(&client, body.to_string(), now).unwrap();
+        let Next::Send(out) = next else {
+            panic!("{next:?}");
+        };
+        let mut ticket = out.ticket;
+        if number % 4 == 3 {
+            let refusal = (400, talk::TOO_LONG.as_bytes());
+            if let Some(body) = engine.refused(&mut ticket, refusal, now) {
+                let body = String::from_utf8(body.to_vec()).unwrap();
+                let is_named = !ticket.betas().is_empty();
+                assert_eq!(is_named, body.contains("clear_at"), "{body}");
+                rescued += usize::from(is_named && out.betas.is_empty());
+            }
+        }
+        let id = format!("toolu_{number}");
+        let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file": number}});
+        let answer = json!({
+            "id": "m", "type": "message", "role": "assistant", "model": "claude-opus-5-5",
+            "content": [call], "stop_reason": "tool_use",
+            "usage": {"input_tokens": 900, "output_tokens": 9},
+        });
+        engine
+            .observe(ticket, answer.to_string().as_bytes(), now)
+            .unwrap();
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": words(number)});
+        messages.push(json!({"role": "assistant", "content": [call]}));
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    assert!(rescued > 0);
 }
 
 #[test]

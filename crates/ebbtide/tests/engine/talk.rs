@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub const WINDOW: u64 = 8_000;
 
 /// A provider's refusal of a request as too long.
-const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 8000 maximum"}}"#;
+pub const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 8000 maximum"}}"#;
 
 /// The result of saying something.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub struct Talk {
     pub stream: bool,
     /// The number of times the provider finds a request too long before it answers.
     pub refusals: usize,
+    pub model: &'static str,
     seconds: i64,
 }
 
@@ -47,6 +48,7 @@ impl Talk {
             messages: Vec::new(),
             stream: false,
             refusals: 0,
+            model: "claude-opus-4-5",
             seconds: 1_790_000_000,
         }
     }
@@ -59,8 +61,7 @@ impl Talk {
     pub fn say(&mut self, text: &str) -> Came {
         self.messages.push(json!({"role": "user", "content": text}));
         self.seconds += 30;
-        let mut body =
-            json!({"model": "claude-opus-4-5", "max_tokens": 500, "messages": self.messages});
+        let mut body = json!({"model": self.model, "max_tokens": 500, "messages": self.messages});
         if self.stream {
             body["stream"] = true.into();
         }
@@ -82,22 +83,24 @@ impl Talk {
                 other => panic!("{other:?}"),
             };
         };
-        let (mut sent, mut ticket) = (out.body, out.ticket);
+        let (mut sent, mut ticket, mut betas) = (out.body, out.ticket, out.betas);
         for _ in 0..self.refusals {
             let refusal = (400, TOO_LONG.as_bytes());
             sent = self
                 .engine
                 .refused(&mut ticket, refusal, now)
                 .unwrap_or(sent);
+            betas.extend(ticket.betas());
         }
-        let mut answer = self.answer(&sent);
+        let mut answer = self.answer(&sent, &betas);
         if answer.status != 200 {
             let refusal = (answer.status, answer.text());
             let again = self
                 .engine
                 .refused(&mut ticket, (refusal.0, refusal.1.as_bytes()), now);
             sent = again.unwrap_or_else(|| panic!("{refusal:?}"));
-            answer = self.answer(&sent);
+            betas.extend(ticket.betas());
+            answer = self.answer(&sent, &betas);
         }
         let (status, text) = (answer.status, answer.text());
         assert_eq!(status, 200, "{text}");
@@ -134,10 +137,14 @@ impl Talk {
         panic!("never {done}");
     }
 
-    fn answer(&mut self, body: &[u8]) -> sim::Answer {
+    fn answer(&mut self, body: &[u8], betas: &[&str]) -> sim::Answer {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static("key-one"));
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        if !betas.is_empty() {
+            let named = HeaderValue::from_str(&betas.join(",")).unwrap();
+            headers.insert("anthropic-beta", named);
+        }
         let now = self.now();
         self.provider.answer(&sim::Incoming {
             method: &Method::POST,
