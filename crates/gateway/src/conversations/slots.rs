@@ -93,9 +93,9 @@ impl Occupied {
         self.sent.get_or_insert((Instant::now(), is_beside));
     }
 
-    /// Notes the first bytes of the answer.
-    pub(crate) fn answered(&mut self) {
-        if let Some((sent, is_beside)) = self.sent.take() {
+    /// Notes the first bytes of an answer. A refusal comes at once and says nothing of how long answers take.
+    pub(crate) fn answered(&mut self, is_refusal: bool) {
+        if let Some((sent, is_beside)) = self.sent.take().filter(|_| !is_refusal) {
             let took = sent.elapsed();
             self.server
                 .measured(|queueing| queueing.answered(took, is_beside));
@@ -165,5 +165,34 @@ impl Vacancy {
         }
         routes.first = history::Route::Extractive;
         model::summarise(client, order, &routes).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Slots, Writing};
+
+    /// Sends a request, and takes its answer after some seconds.
+    async fn ask(slots: &Slots, seconds: u64, is_refusal: bool) {
+        let mut place = slots.occupy("http://one/v1/messages");
+        place.sent();
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        place.answered(is_refusal);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_do_not_make_a_slow_answer_look_like_a_wait() {
+        for (is_refusal, expected) in [(true, false), (false, true)] {
+            let slots = Slots::new(None);
+            ask(&slots, 0, is_refusal).await;
+            let server = slots.server("http://one/v1/messages");
+            let _writing = Writing::at(&server);
+            for _ in 0..2 {
+                ask(&slots, 5, false).await;
+            }
+            assert_eq!(slots.are_few("http://one/v1/messages"), expected);
+        }
     }
 }

@@ -190,7 +190,7 @@ impl Exchange {
     /// Counts bytes of the answer's body.
     pub(crate) fn sent(&mut self, bytes: usize) {
         if let Some(server) = &mut self.places.server {
-            server.answered();
+            server.answered(self.record.status.is_some_and(|status| status >= 400));
         }
         if bytes > 0 && self.times.first.is_none() {
             self.times.first = Some(self.times.started.elapsed());
