@@ -199,7 +199,7 @@ class View:
         """The actions taken: `kept`, `swapped`, `compacted`, …"""
     @property
     def betas(self) -> list[str]:
-        """Names for the header `anthropic-beta`."""
+        """Names for the header `anthropic-beta`, also those that the body of a rescue needs."""
     @property
     def tokens(self) -> int | None:
         """The size; None where the body was not read."""
