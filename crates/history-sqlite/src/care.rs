@@ -13,7 +13,7 @@ use crate::error::{from_sqlite, from_sqlite_ref};
 use crate::file::{self, Missing};
 use crate::rows::{mark, node};
 use crate::schema;
-use crate::sum::{CHUNK, CONVERSATION, EDITION, JOURNAL, ORIGINAL, PIN, PLACE, SPENT};
+use crate::sum::{CHUNK, CONVERSATION, EDITION, JOURNAL, ORIGINAL, OWNED, PIN, PLACE, SPENT};
 use crate::{checkpoint, engine::Sqlite};
 
 /// The findings of a check.
@@ -48,7 +48,7 @@ struct Table {
 }
 
 /// Tables in an order in which each row's references come first.
-fn tables() -> [Table; 8] {
+fn tables() -> [Table; 9] {
     let by_sum = |row: &Row<'_>| row.get::<_, Option<bool>>(1).map(|sum| sum == Some(true));
     let table = |kind, name, key, first| Table {
         kind,
@@ -57,9 +57,10 @@ fn tables() -> [Table; 8] {
         first,
         read: by_sum,
     };
-    let (pin, chunk) = (
+    let (pin, chunk, owned) = (
         PIN.replace("?2", "pin.conversation"),
         CHUNK.replace("?2", "chunk.hash"),
+        OWNED.replace("?2", "owned.hash"),
     );
     let node = format!(
         "{}, parent.id FROM node LEFT JOIN turn_sum ON turn_sum.node = node.n \
@@ -100,6 +101,7 @@ fn tables() -> [Table; 8] {
         table(Record::Edition, "edition", "n", edition),
         table(Record::Pin, "pin", "n", simple("pin", &pin)),
         table(Record::Chunk, "chunk", "n", simple("chunk", &chunk)),
+        table(Record::Chunk, "owned", "n", simple("owned", &owned)),
         table(
             Record::Conversation,
             "conversation",
@@ -310,29 +312,67 @@ fn hold(connection: &mut Connection) -> Result<(), HistoryError> {
 
 type Counts = BTreeMap<Record, u64>;
 
+/// The rows of a table that can be read.
+#[derive(Default)]
+struct Readable {
+    /// Intact rows with numbers that follow each other: the first and the last.
+    intact: Vec<(i64, i64)>,
+    damaged: Vec<i64>,
+    places: u64,
+}
+
+impl Readable {
+    fn of(source: &Connection, table: &Table) -> Result<Self, HistoryError> {
+        let mut found = Self::default();
+        walk(source, table, |seen| {
+            match seen {
+                Seen::Row(row, true) => match found.intact.last_mut() {
+                    Some((_, last)) if last.checked_add(1) == Some(row) => *last = row,
+                    _ => found.intact.push((row, row)),
+                },
+                Seen::Row(row, false) => found.damaged.push(row),
+                Seen::Unreadable => found.places += 1,
+                Seen::End => {}
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
 fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), HistoryError> {
     let (mut kept, mut lost) = (Counts::new(), Counts::new());
     let name = fresh.to_string_lossy();
     source
         .execute("ATTACH ?1 AS fresh", [&*name])
         .map_err(from_sqlite)?;
+    // SQLite gives up a transaction that writes once a read within it meets a damaged page, also of another file.
+    // So everything is read before the first write.
+    let mut readable = Vec::new();
+    for table in tables() {
+        readable.push((Readable::of(source, &table)?, table));
+    }
     source
         .execute_batch("BEGIN; INSERT INTO fresh.tenant SELECT * FROM main.tenant")
         .map_err(from_sqlite)?;
-    for table in tables() {
-        walk(source, &table, |seen| {
-            match seen {
-                Seen::Row(row, is_intact) => {
-                    let is_copied = is_intact && copy_row(source, &table, row)
-                        || table.kind == Record::Conversation && salvage(source, row)?;
-                    count(if is_copied { &mut kept } else { &mut lost }, table.kind);
-                }
-                Seen::Unreadable => count(&mut lost, Record::Structure),
-                Seen::End => {}
-            }
-            Ok(())
-        })?;
+    for (found, table) in readable {
+        let intact = found
+            .intact
+            .into_iter()
+            .flat_map(|(first, last)| first..=last);
+        let rows = intact.map(|row| (row, true));
+        for (row, is_intact) in rows.chain(found.damaged.into_iter().map(|row| (row, false))) {
+            let is_copied = is_intact && copy_row(source, &table, row)
+                || table.kind == Record::Conversation && salvage(source, row)?;
+            count(if is_copied { &mut kept } else { &mut lost }, table.kind);
+        }
+        if found.places > 0 {
+            *lost.entry(Record::Structure).or_insert(0) += found.places;
+        }
     }
+    source
+        .execute_batch(&format!("{COUNT}; COMMIT"))
+        .map_err(from_sqlite)?;
     let journals = format!(
         "INSERT INTO fresh.journal SELECT * FROM main.journal WHERE sum IS {JOURNAL} \
          AND EXISTS (SELECT 1 FROM fresh.conversation AS kept \
@@ -340,8 +380,7 @@ fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), Histo
     );
     // Where they cannot be read, people know less of what happened, and nothing else is lost.
     let _ = source.execute_batch(&journals);
-    let recount = format!("{COUNT}; COMMIT; DETACH fresh");
-    source.execute_batch(&recount).map_err(from_sqlite)?;
+    source.execute_batch("DETACH fresh").map_err(from_sqlite)?;
     Ok((kept, lost))
 }
 
@@ -386,6 +425,7 @@ const COUNT: &str = "UPDATE fresh.tenant SET \
        (SELECT coalesce(sum(octet_length(summary)), 0) FROM fresh.mark WHERE mark.tenant = tenant.n) \
        + (SELECT coalesce(sum(octet_length(text)), 0) FROM fresh.pin WHERE pin.tenant = tenant.n) \
        + (SELECT coalesce(sum(octet_length(summary)), 0) FROM fresh.chunk WHERE chunk.tenant = tenant.n) \
+       + (SELECT coalesce(sum(octet_length(summary)), 0) FROM fresh.owned WHERE owned.tenant = tenant.n) \
        + (SELECT coalesce(sum(octet_length(edition.text)), 0) FROM fresh.edition \
           JOIN fresh.node ON node.n = edition.node WHERE node.tenant = tenant.n) \
        + (SELECT coalesce(sum(octet_length(message)), 0) FROM fresh.original \

@@ -130,6 +130,7 @@ impl Engine for Sqlite {
         let sql = "SELECT id FROM tenant WHERE turns > 0 OR conversations > 0 \
              OR EXISTS (SELECT 1 FROM pin WHERE pin.tenant = tenant.n) \
              OR EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = tenant.n) \
+             OR EXISTS (SELECT 1 FROM owned WHERE owned.tenant = tenant.n) \
              OR EXISTS (SELECT 1 FROM spent WHERE spent.tenant = tenant.n) ORDER BY id";
         self.readers.with(|connection| {
             let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;

@@ -70,12 +70,19 @@ pub fn remove(connection: &mut Connection, what: Purge) -> rusqlite::Result<Purg
     }
     let lost = turns::remove(connection, &what, &mut all)?;
     for &tenant in &tenants {
-        let with_cache = lost.contains(&tenant) || is_without_conversations(connection, tenant)?;
-        let cache = with_cache.then_some(CACHE);
-        for which in cache.into_iter().chain([ORPHANS]) {
-            while texts(connection, tenant, which)? > 0 {
+        if lost.contains(&tenant) || is_without_conversations(connection, tenant)? {
+            while chunks(connection, tenant)? > 0 {
                 rest(connection)?;
             }
+        }
+        let mut after = Vec::new();
+        while let Some(owners) = owners(connection, tenant, &after)? {
+            for owner in owners.iter().filter(|owner| !owner.is_there) {
+                while owned(connection, tenant, &owner.id)? > 0 {
+                    rest(connection)?;
+                }
+            }
+            after = owners.into_iter().next_back().map_or(after, |last| last.id);
         }
         // Where it is damaged, it stays, and everything else goes on.
         while spent(connection, tenant, &what).is_ok_and(|removed| removed > 0) {
@@ -210,26 +217,60 @@ fn pins(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
          SELECT 1 FROM conversation WHERE conversation.tenant = ?1 \
          AND conversation.id = pin.conversation) LIMIT {ROWS}) RETURNING octet_length(text)"
     );
-    beside(connection, tenant, &sql)
+    beside(connection, tenant, &sql, [tenant])
 }
 
-/// The texts that nothing owns.
-const CACHE: &str = "owner IS NULL";
-
-/// The texts whose owner is not there. An owner is a conversation or a turn.
-const ORPHANS: &str = "owner NOT NULL AND NOT EXISTS (SELECT 1 FROM conversation \
-       WHERE conversation.tenant = chunk.tenant AND conversation.id = chunk.owner) \
-     AND NOT EXISTS (SELECT 1 FROM node WHERE node.tenant = chunk.tenant AND node.id = chunk.owner)";
-
-/// Removes some texts that are kept under a key. Returns their number.
-fn texts(connection: &mut Connection, tenant: i64, which: &str) -> rusqlite::Result<usize> {
+/// Removes some texts of the cache. Returns their number.
+fn chunks(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
     let sql = format!(
-        "DELETE FROM chunk WHERE n IN \
-         (SELECT n FROM chunk WHERE tenant = ?1 AND {which} LIMIT {}) \
+        "DELETE FROM chunk WHERE n IN (SELECT n FROM chunk WHERE tenant = ?1 LIMIT {}) \
          RETURNING octet_length(summary)",
         ROWS / 4
     );
-    beside(connection, tenant, &sql)
+    beside(connection, tenant, &sql, [tenant])
+}
+
+/// A conversation or a turn that texts belong to.
+struct TextOwner {
+    id: Vec<u8>,
+    is_there: bool,
+}
+
+/// True if the column `owner` names a conversation or a turn of the tenant `?1`.
+const IS_THERE: &str = "EXISTS (SELECT 1 FROM conversation WHERE tenant = ?1 AND id = owner) \
+     OR EXISTS (SELECT 1 FROM node WHERE tenant = ?1 AND id = owner)";
+
+/// The next owners of texts, in the order of their ids.
+fn owners(
+    connection: &Connection,
+    tenant: i64,
+    after: &[u8],
+) -> rusqlite::Result<Option<Vec<TextOwner>>> {
+    let sql = format!(
+        "SELECT owner, {IS_THERE} FROM (SELECT DISTINCT owner FROM owned \
+         WHERE tenant = ?1 AND owner > ?2 ORDER BY owner LIMIT {ROWS})"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let owners = statement.query_map((tenant, after), |row| {
+        let (id, is_there) = (row.get(0)?, row.get(1)?);
+        Ok(TextOwner { id, is_there })
+    })?;
+    let owners: Vec<TextOwner> = owners.collect::<Result<_, _>>()?;
+    match owners.last() {
+        Some(last) if last.id.as_slice() <= after => Err(leads_back()),
+        last => Ok(last.is_some().then_some(owners)),
+    }
+}
+
+/// Removes some texts of an owner that is not there. Returns their number.
+fn owned(connection: &mut Connection, tenant: i64, owner: &[u8]) -> rusqlite::Result<usize> {
+    // A write may have brought the owner back since.
+    let sql = format!(
+        "DELETE FROM owned WHERE n IN (SELECT n FROM owned WHERE tenant = ?1 AND owner = ?2 \
+         AND NOT ({IS_THERE}) LIMIT {}) RETURNING octet_length(summary)",
+        ROWS / 4
+    );
+    beside(connection, tenant, &sql, (tenant, owner))
 }
 
 /// Removes some of the costs before the day of `what.before`, or of all. Returns the number of rows.
@@ -246,9 +287,14 @@ fn spent(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Result
     connection.execute(&sql, (tenant, before))
 }
 
-fn beside(connection: &mut Connection, tenant: i64, sql: &str) -> rusqlite::Result<usize> {
+fn beside(
+    connection: &mut Connection,
+    tenant: i64,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<usize> {
     transact(connection, |transaction| {
-        let (rows, beside) = bytes_of(transaction, sql, [tenant])?;
+        let (rows, beside) = bytes_of(transaction, sql, params)?;
         let freed = Freed {
             beside,
             ..Freed::default()
@@ -296,6 +342,7 @@ const TENANT: &str = "DELETE FROM tenant WHERE n = ?1 \
      AND NOT EXISTS (SELECT 1 FROM conversation WHERE tenant = ?1) \
      AND NOT EXISTS (SELECT 1 FROM pin WHERE tenant = ?1) \
      AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM owned WHERE tenant = ?1) \
      AND NOT EXISTS (SELECT 1 FROM spent WHERE tenant = ?1)";
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {

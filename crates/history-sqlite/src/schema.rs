@@ -23,7 +23,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/5_people.sql"),
     include_str!("schema/6_account.sql"),
     include_str!("schema/7_noted.sql"),
-    include_str!("schema/8_owners.sql"),
+    include_str!("schema/8_owned.sql"),
 ];
 
 /// The contents of a file.

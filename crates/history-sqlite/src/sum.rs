@@ -58,7 +58,10 @@ pub const PIN: &str = "row_sum('pin', pin.tenant, ?2, pin.id, pin.origin, pin.at
      pin.said_in, pin.text)";
 
 /// The value of `chunk.sum`, for the hash `?2`.
-pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary, chunk.owner)";
+pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary)";
+
+/// The value of `owned.sum`, for the hash `?2`.
+pub const OWNED: &str = "row_sum('owned', owned.tenant, ?2, owned.owner, owned.summary)";
 
 /// The value of `journal.sum`.
 pub const JOURNAL: &str = "row_sum('journal', tenant, conversation, text)";

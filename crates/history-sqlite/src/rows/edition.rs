@@ -7,7 +7,7 @@ use history::{Change, Edition, EditionStore, HistoryError, Owner, Record, Stored
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::sum::{CHUNK, EDITION, ORIGINAL};
+use crate::sum::{CHUNK, EDITION, ORIGINAL, OWNED};
 use crate::timestamp;
 
 const APPENDED: &str = "appended";
@@ -34,6 +34,24 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Option<Change>> {
     })
 }
 
+/// A table of texts that are kept under a key.
+#[derive(Clone, Copy)]
+struct TextTable {
+    name: &'static str,
+    /// The value of its column `sum`.
+    sum: &'static str,
+}
+
+const CACHE: TextTable = TextTable {
+    name: "chunk",
+    sum: CHUNK,
+};
+
+const WITH_OWNER: TextTable = TextTable {
+    name: "owned",
+    sum: OWNED,
+};
+
 impl TenantStore<'_> {
     /// Returns a turn's editions with their row numbers.
     fn editions_of(&self, turn: TurnId) -> Result<Vec<(i64, Edition)>, HistoryError> {
@@ -50,26 +68,23 @@ impl TenantStore<'_> {
             Ok(edition.map(|edition| (number, edition)))
         })
     }
-    /// Keeps a text for its owner, or as a cache.
-    fn keep_text(
-        &mut self,
-        key: [u8; 16],
-        text: &Text,
-        of: Option<Owner>,
-    ) -> Result<(), HistoryError> {
-        let sql = format!("SELECT n, sum IS {CHUNK} FROM chunk WHERE tenant = ?1 AND hash = ?2");
-        let delete = "DELETE FROM chunk WHERE n = ?1";
-        if self.is_kept(Record::Chunk, (&sql, (self.tenant(), key)), delete)? {
-            return Ok(());
-        }
-        let tenant = self.hold(Stored::text_beside(text.len()))?;
-        let owner = of.as_ref().map(Owner::as_bytes);
-        self.run(
-            "INSERT INTO chunk (tenant, hash, summary, owner, sum) \
-             VALUES (?1, ?2, ?3, ?4, row_sum('chunk', ?1, ?2, ?3, ?4))",
-            (tenant, key, text.as_str(), owner),
-        )?;
-        Ok(())
+
+    /// Returns true if one of the tables of texts has a sound text under a key.
+    fn is_text_kept(&self, table: TextTable, key: [u8; 16]) -> Result<bool, HistoryError> {
+        let TextTable { name, sum } = table;
+        let sql = format!("SELECT n, sum IS {sum} FROM {name} WHERE tenant = ?1 AND hash = ?2");
+        let delete = format!("DELETE FROM {name} WHERE n = ?1");
+        self.is_kept(Record::Chunk, (&sql, (self.tenant(), key)), &delete)
+    }
+
+    fn text_in(&self, table: TextTable, key: [u8; 16]) -> Result<Option<Text>, HistoryError> {
+        let TextTable { name, sum } = table;
+        let sql =
+            format!("SELECT n, sum IS {sum}, summary FROM {name} WHERE tenant = ?1 AND hash = ?2");
+        let found = self.intact(Record::Chunk, (&sql, (self.tenant(), key)), |row| {
+            Ok(Some(Text::from(row.get_ref(2)?.as_str()?)))
+        })?;
+        Ok(found.into_iter().next())
     }
 }
 
@@ -149,20 +164,35 @@ impl EditionStore for TenantStore<'_> {
     }
 
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError> {
-        self.keep_text(hash, summary, None)
+        if self.is_text_kept(CACHE, hash)? {
+            return Ok(());
+        }
+        let tenant = self.hold(Stored::text_beside(summary.len()))?;
+        self.run(
+            "INSERT INTO chunk (tenant, hash, summary, sum) \
+             VALUES (?1, ?2, ?3, row_sum('chunk', ?1, ?2, ?3))",
+            (tenant, hash, summary.as_str()),
+        )?;
+        Ok(())
     }
 
     fn keep_owned(&mut self, of: Owner, key: [u8; 16], text: &Text) -> Result<(), HistoryError> {
-        self.keep_text(key, text, Some(of))
+        if self.is_text_kept(WITH_OWNER, key)? {
+            return Ok(());
+        }
+        let tenant = self.hold(Stored::text_beside(text.len()))?;
+        self.run(
+            "INSERT INTO owned (tenant, hash, owner, summary, sum) \
+             VALUES (?1, ?2, ?3, ?4, row_sum('owned', ?1, ?2, ?3, ?4))",
+            (tenant, key, of.as_bytes(), text.as_str()),
+        )?;
+        Ok(())
     }
 
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError> {
-        let sql =
-            format!("SELECT n, sum IS {CHUNK}, summary FROM chunk WHERE tenant = ?1 AND hash = ?2");
-        let params = (self.tenant(), hash);
-        let found = self.intact(Record::Chunk, (&sql, params), |row| {
-            Ok(Some(Text::from(row.get_ref(2)?.as_str()?)))
-        })?;
-        Ok(found.into_iter().next())
+        match self.text_in(WITH_OWNER, hash)? {
+            Some(text) => Ok(Some(text)),
+            None => self.text_in(CACHE, hash),
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use context::{Heuristic, Role, TurnDraft, TurnId};
+use context::{Heuristic, Role, Text, TurnDraft, TurnId};
 use history::conformance::sample;
-use history::{Engine, HistoryError, Limits, Mark, MarkId, Stored, Tenant};
+use history::{Engine, HistoryError, Limits, Mark, MarkId, Record, Stored, Tenant};
 use history_sqlite::Sqlite;
 use rusqlite::Connection;
 
@@ -61,6 +61,44 @@ fn a_store_of_the_first_schema_is_brought_up_to_date_with_all_that_is_in_it() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn a_damaged_page_of_texts_does_not_keep_an_older_store_from_being_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("store.db");
+    let tenant = Tenant::from_bytes([0x11; 16]);
+    let engine = Sqlite::open(&place, Limits::NONE).unwrap();
+    let text = |n: u8| Text::from(format!("text number {n}. ").repeat(40));
+    let keep = &mut |store: &mut dyn history::Store| {
+        (0..200).try_for_each(|n: u8| store.keep_chunk([n; 16], &text(n)))
+    };
+    engine.write(tenant, keep).unwrap();
+    drop(engine);
+    // The seventh schema, with its note in the store.
+    sql(
+        &place,
+        "DROP TABLE owned; PRAGMA user_version = 7; \
+         UPDATE meta SET value = x'07000000f8ffffff' WHERE name = 'version'; VACUUM",
+    );
+    let mut file = std::fs::read(&place).unwrap();
+    let found = |part: &[u8]| part == b"text number 100.";
+    let at = file.windows(16).position(found).unwrap() / 4_096 * 4_096;
+    file[at..at + 4_096].fill(0);
+    std::fs::write(&place, file).unwrap();
+    let engine = Sqlite::open(&place, Limits::NONE).unwrap();
+    let read = &mut |store: &dyn history::Store| {
+        assert_eq!(store.chunk([0; 16])?, Some(text(0)));
+        assert_eq!(store.chunk([199; 16])?, Some(text(199)));
+        Ok(())
+    };
+    engine.read(tenant, read).unwrap();
+    drop(engine);
+    let repaired = history_sqlite::repair(&place).unwrap();
+    assert!(repaired.kept[&Record::Chunk] > 180, "{repaired:?}");
+    assert_eq!(repaired.lost[&Record::Structure], 1, "{repaired:?}");
+    let engine = Sqlite::open(&place, Limits::NONE).unwrap();
+    engine.read(tenant, read).unwrap();
 }
 
 #[test]
