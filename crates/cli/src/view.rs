@@ -1,7 +1,7 @@
 //! Prints a comparison of strategies: a heading, the score table and notes.
 
 use conversation::homunculus::hosted::SHIPPED;
-use lab::compare::{Comparison, Outcome, cache_lifetimes, cache_write_prices, models};
+use lab::compare::{Comparison, StrategyResult, cache_lifetimes, cache_write_prices, models};
 use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
 use lab::total::{Total, totals};
@@ -93,7 +93,7 @@ pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
 fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     let mut notes: Vec<String> = verdict(totals).into_iter().collect();
     let session = &comparison.session;
-    let fitted = |outcome: &Outcome| outcome.boundaries == 0 && outcome.peak_pressure <= 1.0;
+    let fitted = |outcome: &StrategyResult| outcome.boundaries == 0 && outcome.peak_pressure <= 1.0;
     if comparison.strategies.iter().all(fitted) {
         notes.push(never_full(comparison));
     }

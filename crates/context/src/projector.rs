@@ -103,14 +103,14 @@ pub struct Compression {
     /// The size of the window as it is.
     pub after: Tokens,
     /// The result: reached or not.
-    pub outcome: Outcome,
+    pub outcome: TargetOutcome,
     /// The fate of the summary.
     pub summary: SummaryOutcome,
 }
 
 /// The result of aiming at a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum TargetOutcome {
     /// The window was small enough and is as it was given.
     Unchanged,
     /// The window is small enough now.
@@ -185,7 +185,7 @@ impl<'a> ContextProjector<'a> {
         if window.tokens() <= target {
             return Ok(unchanged(
                 window,
-                Outcome::Unchanged,
+                TargetOutcome::Unchanged,
                 SummaryOutcome::NotNeeded,
             ));
         }
@@ -201,7 +201,7 @@ impl<'a> ContextProjector<'a> {
         );
         let mut compression = self.carry_out(window, &full, plan, archive)?;
         if compression.after > target {
-            compression.outcome = Outcome::Unreachable;
+            compression.outcome = TargetOutcome::Unreachable;
         }
         Ok(compression)
     }
@@ -220,7 +220,7 @@ impl<'a> ContextProjector<'a> {
             None => Vec::new(),
         };
         let Some(last) = last_of(&turns, &plan.dropped, &summarised) else {
-            return Ok(unchanged(given, Outcome::Unchanged, written));
+            return Ok(unchanged(given, TargetOutcome::Unchanged, written));
         };
         let mark = Place::after(turns.get(last).map_or(TurnId::ROOT, Turn::id));
         let replaced = replaced(&turns, &plan.dropped, &summarised);
@@ -234,7 +234,11 @@ impl<'a> ContextProjector<'a> {
             .replace(&replacement)
             .filter(|window| window.tokens() < given.tokens());
         let Some(window) = smaller else {
-            return Ok(unchanged(given, Outcome::Unchanged, SummaryOutcome::NoGain));
+            return Ok(unchanged(
+                given,
+                TargetOutcome::Unchanged,
+                SummaryOutcome::NoGain,
+            ));
         };
         archive.put(mark, turns.get(..=last).unwrap_or(&turns))?;
         Ok(Compression {
@@ -243,7 +247,7 @@ impl<'a> ContextProjector<'a> {
             preserved: window.linearity().counts().of(ResourceClass::Preserved),
             before: given.tokens(),
             after: window.tokens(),
-            outcome: Outcome::Reached,
+            outcome: TargetOutcome::Reached,
             summary: written,
             window,
         })
@@ -282,7 +286,11 @@ impl<'a> ContextProjector<'a> {
     }
 }
 
-fn unchanged(window: &ContextWindow, outcome: Outcome, summary: SummaryOutcome) -> Compression {
+fn unchanged(
+    window: &ContextWindow,
+    outcome: TargetOutcome,
+    summary: SummaryOutcome,
+) -> Compression {
     let behind = window.compacted();
     Compression {
         dropped: behind.map_or(Vec::new(), |behind| behind.dropped().to_vec()),

@@ -79,7 +79,7 @@ impl fmt::Display for Kind {
 
 /// The newest place of what was missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LastSeen {
     /// This turn, counted from 1.
     Turn(usize),
     /// Some of the turns that are not shown.
@@ -94,7 +94,7 @@ pub struct Regret {
     /// The kind.
     pub kind: Kind,
     /// Its place.
-    pub place: Place,
+    pub place: LastSeen,
 }
 
 /// The turns that the model did not see when it acted.
@@ -270,7 +270,7 @@ impl Trail {
             if is_open && is_hidden && !sight.shows(word) {
                 let told = Regret {
                     kind: Kind::SearchedAgain,
-                    place: Place::Hidden,
+                    place: LastSeen::Hidden,
                 };
                 missed = again.or_else(|| sight.hides(word).then_some(told));
             }
@@ -387,10 +387,10 @@ fn is_in_front(sight: Option<&dyn Sight>, text: &str) -> bool {
     !text.is_empty() && front.iter().any(|front| front.contains(text))
 }
 
-fn placed(place: u32) -> Place {
+fn placed(place: u32) -> LastSeen {
     match place {
-        0 => Place::Before,
-        turn => Place::Turn(turn as usize),
+        0 => LastSeen::Before,
+        turn => LastSeen::Turn(turn as usize),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use context::regret::{Hidden, Kind, Place, Regret, Sight, Trail};
+use context::regret::{Hidden, Kind, LastSeen, Regret, Sight, Trail};
 use context::{Role, Turn};
 use history::ConversationId;
 use jiff::Timestamp;
@@ -221,7 +221,7 @@ impl Conversation {
 
     /// Tells what of this one swap hid.
     fn tell_acted(&mut self, hider: Hider, missed: &[Regret], now: Timestamp) {
-        let is_clients = |regret: &&Regret| regret.place == Place::Before;
+        let is_clients = |regret: &&Regret| regret.place == LastSeen::Before;
         let own = missed
             .iter()
             .filter(|it| is_clients(it) == (hider == Hider::Client));

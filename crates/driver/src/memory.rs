@@ -65,7 +65,7 @@ struct Past {
 
 /// The place that a mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum MarkPosition {
     /// A position in the window.
     Said(usize),
     /// After so many turns of the front.
@@ -187,12 +187,12 @@ impl Memory {
     }
 
     /// The place of a mark; of one that counts more turns than there are, the end.
-    fn place(&self, mark: usize) -> Place {
+    fn place(&self, mark: usize) -> MarkPosition {
         let end = self.hidden + self.seeded;
         let covered = (mark + self.front.len()).checked_sub(end);
         match covered {
-            Some(turns) if turns < self.front.len() => Place::Front(turns),
-            _ => Place::Said(mark.saturating_sub(self.seeded).min(self.window.len())),
+            Some(turns) if turns < self.front.len() => MarkPosition::Front(turns),
+            _ => MarkPosition::Said(mark.saturating_sub(self.seeded).min(self.window.len())),
         }
     }
 
@@ -212,8 +212,10 @@ impl Memory {
 
         let (before, brought) = (self.len(), turns.len());
         let old = match place {
-            Place::Front(covered) => covered,
-            Place::Said(position) => (position + self.front.len()).saturating_sub(self.hidden),
+            MarkPosition::Front(covered) => covered,
+            MarkPosition::Said(position) => {
+                (position + self.front.len()).saturating_sub(self.hidden)
+            }
         };
         let later = self.move_to(place);
         self.front = turns;
@@ -231,7 +233,7 @@ impl Memory {
         self.seeded += short;
         self.marked += short;
         self.summary = json::summary(memory);
-        if self.window.is_empty() || place == Place::Said(0) {
+        if self.window.is_empty() || place == MarkPosition::Said(0) {
             self.founding.clone_from(&self.summary);
         }
         if old > brought {
@@ -245,14 +247,14 @@ impl Memory {
 
     /// Lets the shown part begin at a place, without a front. Gives the turns of the old one that stood after
     /// the place.
-    fn move_to(&mut self, place: Place) -> Vec<Turn> {
+    fn move_to(&mut self, place: MarkPosition) -> Vec<Turn> {
         let mut gone = std::mem::take(&mut self.front);
         let later = match place {
-            Place::Front(covered) => gone.split_off(covered),
-            Place::Said(_) => Vec::new(),
+            MarkPosition::Front(covered) => gone.split_off(covered),
+            MarkPosition::Said(_) => Vec::new(),
         };
         self.shelve(gone);
-        if let Place::Said(position) = place {
+        if let MarkPosition::Said(position) = place {
             self.hidden = position;
         }
         later
@@ -339,8 +341,8 @@ impl Memory {
     /// The turns that the newest mark stands for.
     pub fn originals(&self) -> Originals {
         let (position, covered) = match self.place(self.marked) {
-            Place::Front(covered) => (self.hidden, covered),
-            Place::Said(position) => (position.max(self.hidden), self.front.len()),
+            MarkPosition::Front(covered) => (self.hidden, covered),
+            MarkPosition::Said(position) => (position.max(self.hidden), self.front.len()),
         };
         let mut hidden: Vec<&Turn> = Vec::new();
         for (at, turn) in self.window.turns().take(self.hidden).enumerate() {

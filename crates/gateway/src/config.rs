@@ -19,7 +19,7 @@ pub use conversation::{Mode, RouteChoice};
 pub use effective::{Effective, Flag, Origin, Sources};
 pub use error::ConfigError;
 pub use read::age;
-pub use setting::{SETTINGS, Setting, Shown};
+pub use setting::{SETTINGS, Setting, Visibility};
 pub use strategy::StrategyChoice;
 
 /// The complete configuration.

@@ -1,4 +1,4 @@
-//! The result of a replay: one [`Outcome`] for each strategy, side by side, with the schema of
+//! The result of a replay: one [`StrategyResult`] for each strategy, side by side, with the schema of
 //! `--json`.
 //!
 //! Everything under a key `simulated` is modelled, not measured: the provider's cache, its prices
@@ -31,7 +31,7 @@ pub struct Comparison {
     /// The assumptions.
     pub simulation: Simulation,
     /// The outcomes, in the order in which the strategies were asked for.
-    pub strategies: Vec<Outcome>,
+    pub strategies: Vec<StrategyResult>,
     /// Ways to compact at equal size, whatever the strategy and the window.
     pub recall: EqualSize,
 }
@@ -207,7 +207,7 @@ impl Simulation {
 
 /// The figures of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct StrategyResult {
     /// The strategy's name.
     pub strategy: Arc<str>,
     /// The pressures at which it acts.
@@ -285,7 +285,7 @@ pub struct Failed {
     pub reason: String,
 }
 
-impl Outcome {
+impl StrategyResult {
     /// The strategy's orders, with the refused ones and the reasons, in a sentence.
     #[must_use]
     pub fn ordered(&self) -> String {
@@ -422,7 +422,7 @@ pub struct Fate {
 pub struct Compaction {
     /// The index of the turn whose request came next.
     pub before_turn: usize,
-    /// The same request by its place in [`Outcome::pressure`].
+    /// The same request by its place in [`StrategyResult::pressure`].
     pub before_request: usize,
     /// The time in seconds that this request waited for it; simulated.
     pub simulated_wait_seconds: f64,

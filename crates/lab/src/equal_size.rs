@@ -12,7 +12,7 @@ use wire::session::Session;
 
 use crate::compare::Comparison;
 use crate::options::RecallMeasure;
-use crate::recall::{Cut, EvalOptions, Place, RecallRow, Score, evaluate};
+use crate::recall::{Cut, CutKind, EvalOptions, RecallRow, Score, evaluate};
 
 /// The comparison of ways to compact, on one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -124,8 +124,8 @@ fn recounted(session: &Session, counter: &dyn TokenCounter) -> Session {
 
 fn found_row(row: &RecallRow, session: &Session, fixed: usize) -> EqualSizeRow {
     let (place, before_turn) = match row.place {
-        Place::Fixed => ("fixed", fixed),
-        Place::Product(index) => {
+        CutKind::Fixed => ("fixed", fixed),
+        CutKind::Product(index) => {
             let compaction = session.compactions.get(index);
             ("product", compaction.map_or(0, |found| found.before))
         }

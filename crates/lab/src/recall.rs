@@ -17,5 +17,5 @@
 mod evaluate;
 mod metric;
 
-pub use evaluate::{EvalOptions, Place, RecallRow, Strategy, evaluate};
+pub use evaluate::{CutKind, EvalOptions, RecallRow, Strategy, evaluate};
 pub use metric::{Cut, Needed, Rules, Score, Words, needed_later, score};

@@ -31,7 +31,7 @@ use conversation::homunculus::{Limits, Prices};
 use tokens::Model;
 use wire::session::Session;
 
-use crate::compare::{Comparison, Outcome, SCHEMA, Simulation, Speeds};
+use crate::compare::{Comparison, SCHEMA, Simulation, Speeds, StrategyResult};
 use crate::equal_size::{self, EqualSize};
 use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
 use pins::PinSpan;
@@ -142,7 +142,7 @@ fn side_by_side(
     scene: &Scene<'_>,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> (Vec<Outcome>, EqualSize) {
+) -> (Vec<StrategyResult>, EqualSize) {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         // First, since it takes longest.

@@ -77,7 +77,7 @@ fn read(table: &'static str) -> Vec<Sentence> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Place {
+pub enum Placement {
     /// Behind the first request.
     Early,
     /// Before the first compaction.
@@ -90,7 +90,7 @@ pub enum Place {
     BehindCode,
 }
 
-impl Place {
+impl Placement {
     /// All places.
     pub const ALL: [Self; 5] = [
         Self::Early,
@@ -151,7 +151,7 @@ pub struct Row {
     /// The way summaries are made: `extractive`, `forgets`, `native` or `compact`.
     pub route: &'static str,
     /// The place of the sentences.
-    pub place: Place,
+    pub place: Placement,
     /// The number of compactions.
     pub after: u32,
 }
@@ -201,9 +201,9 @@ pub fn survival(
     let all = sentences();
     let mut out = Survived::new();
     for (number, session) in sessions.iter().enumerate() {
-        for (at, place) in Place::ALL.into_iter().enumerate() {
+        for (at, place) in Placement::ALL.into_iter().enumerate() {
             // Each run takes others, so that all of them are tried in every place.
-            let start = (number * Place::ALL.len() + at) * each;
+            let start = (number * Placement::ALL.len() + at) * each;
             let chosen = all.iter().cycle().skip(start % all.len().max(1));
             let chosen: Vec<Sentence> = chosen.take(each).copied().collect();
             let (session, chosen) = with_sentences(session, &chosen, place, window, counter);
@@ -238,7 +238,7 @@ pub fn survival(
 /// If the session cannot be replayed.
 pub fn compare(
     session: &Session,
-    (chosen, place): (&[Sentence], Place),
+    (chosen, place): (&[Sentence], Placement),
     (window, strategies): (Tokens, &[Arc<StrategyProgram>]),
     counter: &dyn TokenCounter,
 ) -> Result<Vec<Vec<(u32, Tally)>>, ReplayError> {
@@ -407,12 +407,12 @@ fn left_out(shown: &str) -> HashSet<usize> {
 fn with_sentences(
     session: &Session,
     chosen: &[Sentence],
-    place: Place,
+    place: Placement,
     window: Tokens,
     counter: &dyn TokenCounter,
 ) -> (Session, Vec<(usize, Sentence)>) {
     let at = match place {
-        Place::Early => 0.05,
+        Placement::Early => 0.05,
         _ => 0.3,
     };
     let mut drafts: Vec<TurnDraft> = session.turns.iter().map(Turn::draft).collect();
@@ -455,11 +455,11 @@ fn slot(turns: &[Turn], from: Tokens) -> usize {
 }
 
 /// The messages that say the sentences.
-fn messages(chosen: &[Sentence], place: Place) -> Vec<String> {
+fn messages(chosen: &[Sentence], place: Placement) -> Vec<String> {
     let alone = chosen.iter().map(|it| it.text.to_owned());
     match place {
-        Place::Early | Place::Middle => alone.collect(),
-        Place::Crowded => {
+        Placement::Early | Placement::Middle => alone.collect(),
+        Placement::Crowded => {
             let others =
                 (0..100).map(|n| format!("Also look at item {n} of the list when you can."));
             let mut said: Vec<String> = others.collect();
@@ -469,8 +469,8 @@ fn messages(chosen: &[Sentence], place: Place) -> Vec<String> {
             // Ten in a message, as a list of wishes.
             said.chunks(10).map(|some| some.join("\n")).collect()
         }
-        Place::InPaste => alone.map(|text| in_paste(&text)).collect(),
-        Place::BehindCode => alone
+        Placement::InPaste => alone.map(|text| in_paste(&text)).collect(),
+        Placement::BehindCode => alone
             .map(|text| format!("Look at this:\n```python\n{}```\n{text}", code(40)))
             .collect(),
     }

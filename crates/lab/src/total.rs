@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::compare::{
-    Compaction, Comparison, Constraints, Outcome, Overflows, PinCount, RecallFigures, Simulated,
-    Stalls, TokenUse,
+    Compaction, Comparison, Constraints, Overflows, PinCount, RecallFigures, Simulated, Stalls,
+    StrategyResult, TokenUse,
 };
 use crate::regret::Regret;
 
@@ -40,7 +40,7 @@ pub struct Total {
 impl Total {
     /// The total of one outcome: the outcome itself, with its compactions put together.
     #[must_use]
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &StrategyResult) -> Self {
         Self {
             strategy: Arc::clone(&outcome.strategy),
             sessions: 1,

@@ -97,7 +97,7 @@ pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     if let Some(at) = args.at {
         for session in sessions {
             let counter = loading::counter(session, args.model.as_deref());
-            let place = window::Place {
+            let place = window::Focus {
                 at,
                 around: args.around,
                 fit: args.fit,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::command_line::{self, Bare, Core, Place};
+use super::command_line::{self, Bare, Core, ShellState};
 use super::folder::Folder;
 use super::purposes::only_looks;
 use super::steps::{Action, Step};
@@ -37,7 +37,7 @@ pub(super) struct Command {
     pub line: String,
     pub runs: usize,
     /// The changes of folder and settings in front of it.
-    place: Place,
+    place: ShellState,
     pub failed: bool,
     is_refused: bool,
     /// True if it only shows something.

@@ -8,7 +8,7 @@ use crate::identifiers::{self, Kind};
 
 /// A place of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The index of the piece.
     pub piece: usize,
     /// The byte of the piece's text.
@@ -23,7 +23,7 @@ pub(super) struct Entry<'a> {
     /// The kind.
     pub kind: Kind,
     /// Its newest places, at most [`PLACES`], oldest first.
-    pub places: Vec<Place>,
+    pub places: Vec<Position>,
     /// The number of mentions.
     pub mentions: u32,
     /// In how many turns.
@@ -74,7 +74,7 @@ impl<'a> Census<'a> {
                 let is_key = piece.origin == Origin::Call && steps::is_key(it.text);
                 !is_key && !is_markup(&piece.text, it.start)
             }) {
-                let place = Place {
+                let place = Position {
                     piece: number,
                     at: found.start,
                 };
@@ -123,7 +123,7 @@ fn is_markup(text: &str, at: usize) -> bool {
 }
 
 impl Entry<'_> {
-    fn mention(&mut self, piece: &Piece<'_>, place: Place) {
+    fn mention(&mut self, piece: &Piece<'_>, place: Position) {
         self.mentions += 1;
         let again = self.last == piece.turn;
         if !again {

@@ -67,14 +67,14 @@ const PREPARE: [&str; 9] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     words: Vec<String>,
-    place: Place,
+    place: ShellState,
     /// True for a merge that left conflicts, which a commit concludes.
     has_conflicts: bool,
 }
 
 /// The changes of folder and of settings in front of a command, each empty where there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ShellState {
     folder: String,
     settings: String,
 }
@@ -98,7 +98,7 @@ impl Core {
         if !is_whole || masked.contains('\n') || binds(&masked) {
             let whole = Bare {
                 words: vec![script.trim().to_owned()],
-                place: Place::default(),
+                place: ShellState::default(),
                 has_conflicts: false,
             };
             return Self {
@@ -108,7 +108,7 @@ impl Core {
                 is_filtered: false,
             };
         }
-        let mut place = Place::default();
+        let mut place = ShellState::default();
         moves.into_iter().for_each(|it| place.enter(it));
         let script = behind;
         let masked = without_redirections(&masked);
@@ -157,7 +157,7 @@ impl Core {
     }
 
     /// The changes of folder and settings in front of all of it.
-    pub const fn place(&self) -> &Place {
+    pub const fn place(&self) -> &ShellState {
         &self.whole.place
     }
 
@@ -195,7 +195,7 @@ impl Core {
     }
 }
 
-impl Place {
+impl ShellState {
     /// Takes a command as a change of the place, if it is one.
     fn enter(&mut self, command: &str) {
         let command = command.trim();
@@ -230,7 +230,7 @@ impl Place {
 
 impl Bare {
     /// The words in a part of a script, without what `masked` has as spaces.
-    fn of((place, script): (&Place, &str), masked: &str, part: Range<usize>) -> Self {
+    fn of((place, script): (&ShellState, &str), masked: &str, part: Range<usize>) -> Self {
         let is_blank = |at: usize| masked.as_bytes().get(at) == Some(&b' ');
         let letters = script.char_indices().filter(|(at, _)| part.contains(at));
         let letters = letters.map(|(at, it)| if is_blank(at) { ' ' } else { it });

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::census::{Census, Place};
+use super::census::{Census, Position};
 use super::source::{Origin, Piece};
 use super::steps;
 use crate::identifiers;
@@ -26,7 +26,7 @@ const OPTIONS: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
     /// The place of its first byte.
-    pub place: Place,
+    pub place: Position,
     /// The byte after its last.
     pub end: usize,
     /// Its estimated tokens, the separator included.
@@ -241,7 +241,7 @@ pub(super) fn span(
     );
     let marks = f32::from(u8::from(is_cut.0)) + f32::from(u8::from(is_cut.1));
     Span {
-        place: Place {
+        place: Position {
             piece: number,
             at: range.start,
         },

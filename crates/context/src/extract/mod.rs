@@ -218,7 +218,7 @@ fn filled(
         (state, recent::room(room)),
         counter,
     );
-    let shown = Shown::of(tail, &format!("{}\n{}", words.render(), summary.render()));
+    let shown = Visible::of(tail, &format!("{}\n{}", words.render(), summary.render()));
     let draft = Draft {
         base: &summary,
         budget,
@@ -249,7 +249,7 @@ pub fn ledger(
         course: None,
     };
     let pieces = source::pieces(old);
-    let filled = fitted(old, &pieces, &Shown::of(tail, already), &draft);
+    let filled = fitted(old, &pieces, &Visible::of(tail, already), &draft);
     let entries = |field| filled.entries(field).iter().cloned();
     let mut lines: Vec<String> = entries(Field::Facts)
         .chain(entries(Field::Ledger))
@@ -279,12 +279,12 @@ impl Summarizer for Extractive {
 }
 
 /// The text that the model sees without the summary.
-struct Shown<'a> {
+struct Visible<'a> {
     identifiers: HashSet<String>,
     tail: Vec<Piece<'a>>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> Visible<'a> {
     fn of(tail: &'a [Turn], text: &str) -> Self {
         let tail = source::pieces(tail);
         let mut identifiers = HashSet::new();
@@ -310,7 +310,7 @@ struct Draft<'a> {
 /// The draft with as many facts and identifiers as fit. Choosing compares estimated tokens; whether
 /// the whole fits is counted exactly, so that only a handful of texts of the budget's size are
 /// counted however long the conversation is.
-fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'_>) -> Summary {
+fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Visible<'_>, draft: &Draft<'_>) -> Summary {
     let before = draft.base.tokens(draft.counter);
     let room = draft.budget.saturating_sub(before).as_f64() as f32;
     let census = Census::of(pieces);
@@ -507,7 +507,12 @@ fn ages(old: &[Turn]) -> Vec<f32> {
 }
 
 /// The value of each identifier of the census: its chance of being needed, 0 if it is shown.
-fn values(ages: &[f32], pieces: &[Piece<'_>], census: &Census<'_>, shown: &Shown<'_>) -> Vec<f32> {
+fn values(
+    ages: &[f32],
+    pieces: &[Piece<'_>],
+    census: &Census<'_>,
+    shown: &Visible<'_>,
+) -> Vec<f32> {
     let mut size = 0;
     let newest = shown.tail.iter().rev().chain(pieces.iter().rev());
     let now = newest

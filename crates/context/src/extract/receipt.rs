@@ -16,7 +16,7 @@ use std::fmt;
 
 use super::census::Census;
 use super::fields::Known;
-use super::{Shown, ages, source, steps, values};
+use super::{Visible, ages, source, steps, values};
 use crate::pin::handle;
 use crate::standing::Standing;
 use crate::turn::Turn;
@@ -133,7 +133,7 @@ impl Receipt {
         standing.for_each(|(_, text)| front.extend(["\n", &text]));
         let front = front.as_str();
         let pieces = source::pieces(old);
-        let shown = Shown::of(tail, front);
+        let shown = Visible::of(tail, front);
         let census = Census::of(&pieces);
         let ages = ages(old);
         let values = values(&ages, &pieces, &census, &shown);

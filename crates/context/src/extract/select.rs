@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::census::{Census, Entry, Place};
+use super::census::{Census, Entry, Position};
 use super::lines::{self, Span};
 use super::source::{Origin, Piece};
 use super::story::Scene;
@@ -265,8 +265,9 @@ impl<'m> Basket<'m> {
                 _ => spans.push(span.clone()),
             }
         }
-        let newest =
-            |entry: &usize| -> Option<Place> { census.entries.get(*entry)?.places.last().copied() };
+        let newest = |entry: &usize| -> Option<Position> {
+            census.entries.get(*entry)?.places.last().copied()
+        };
         let mut bare: Vec<usize> = self.bare.iter().map(|candidate| candidate.entry).collect();
         bare.sort_by_key(newest);
         Choice { spans, bare }
@@ -281,7 +282,7 @@ fn tells_alone(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> bool {
     /// The most digits of a line's number.
     const LINE: usize = 5;
     let by = entry.by;
-    let in_summary = |place: &Place| {
+    let in_summary = |place: &Position| {
         let piece = pieces.get(place.piece);
         piece.is_some_and(|piece| piece.origin == Origin::Other)
     };

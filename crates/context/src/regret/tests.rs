@@ -1,6 +1,6 @@
 //! Tests of the signs that an agent misses something.
 
-use super::{Hidden, Kind, Place, Regret, Sight, Trail};
+use super::{Hidden, Kind, LastSeen, Regret, Sight, Trail};
 use crate::counter::Heuristic;
 use crate::text::Text;
 use crate::turn::{CallId, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
@@ -95,8 +95,8 @@ fn missed_by(before: &[[Turn; 2]], sight: &Saw, after: &[Turn; 2]) -> Vec<(Kind,
     assert!(trail.take(0, &before.concat(), None).is_empty());
     let missed = trail.take(before.len() * 2, after, Some(sight));
     let turn = |place| match place {
-        Place::Turn(turn) => turn,
-        Place::Hidden | Place::Before => 0,
+        LastSeen::Turn(turn) => turn,
+        LastSeen::Hidden | LastSeen::Before => 0,
     };
     let missed = missed.iter();
     missed.map(|it| (it.kind, turn(it.place))).collect()
@@ -273,7 +273,7 @@ fn everything_lies_behind_the_clients_own_compaction() {
     let mut next = trail.behind();
     let after = [did("Read", READ), failed("make")].concat();
     let missed = next.take(1, &after, Some(&saw(0)));
-    let place = Place::Before;
+    let place = LastSeen::Before;
     let regret = |kind| Regret { kind, place };
     assert_eq!(missed, [regret(Kind::ReadAgain), regret(Kind::FailedAgain)]);
     // Now it is in sight.

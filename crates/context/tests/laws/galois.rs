@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use context::archive::{Archive, MemoryArchive};
-use context::projector::{Compression, ContextProjector, Outcome, Summarizer, SummarizerError};
+use context::projector::{
+    Compression, ContextProjector, Summarizer, SummarizerError, TargetOutcome,
+};
 use context::step::steps;
 use context::window::ContextWindow;
 use context::{Heuristic, Provenance, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
@@ -53,7 +55,7 @@ impl<'a> Cycle<'a> {
         let compressed = compression.window.clone();
         assert!(compressed.tokens() <= window.tokens(), "never grows");
         let small = compressed.tokens() <= self.target;
-        assert_eq!(small, compression.outcome != Outcome::Unreachable);
+        assert_eq!(small, compression.outcome != TargetOutcome::Unreachable);
         assert_eq!(preserved(&compressed), preserved(window), "preserved");
         self.check_laws(window, &compressed);
         self.check_steps(&compressed);

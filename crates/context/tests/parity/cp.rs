@@ -4,7 +4,7 @@ use context::archive::{Archive, ArchiveError, MemoryArchive, Place};
 use context::extract::Extractive;
 use context::linearity::ResourceClass::{Droppable, Preserved, Required};
 use context::projector::{
-    Compression, ContextProjector, Outcome, Summarizer, SummarizerError, SummaryOutcome,
+    Compression, ContextProjector, Summarizer, SummarizerError, SummaryOutcome, TargetOutcome,
 };
 use context::summary;
 use context::window::ContextWindow;
@@ -96,7 +96,7 @@ fn cp_2_a_summary_has_a_budget() {
     let drafts = (0..20).map(|at| TurnDraft::text(S, format!("{at} {}", long())));
     let window = append_all(&empty(10_000), drafts);
     let compression = compress(&window, 800);
-    assert_eq!(compression.outcome, Outcome::Reached);
+    assert_eq!(compression.outcome, TargetOutcome::Reached);
     assert!(compression.after <= Tokens::new(800));
 }
 
@@ -165,7 +165,11 @@ fn cp_9_preserved_turns_stay_even_where_they_do_not_fit() {
     let window = said(50, &[(U, &long()), (U, &long())]);
     let compression = compress(&window, 5);
     assert_eq!(compression.preserved, 2);
-    assert_eq!(compression.outcome, Outcome::Unreachable, "and it says so");
+    assert_eq!(
+        compression.outcome,
+        TargetOutcome::Unreachable,
+        "and it says so"
+    );
     assert_eq!(compression.window, window);
 }
 
@@ -204,7 +208,7 @@ fn cp_21_the_target_is_given_each_time_and_zero_is_a_target() {
     assert!(compress(&window, 700).after <= Tokens::new(700));
     let nothing = compress(&window, 0);
     assert_eq!(nothing.dropped.len(), 4);
-    assert_eq!(nothing.outcome, Outcome::Unreachable);
+    assert_eq!(nothing.outcome, TargetOutcome::Unreachable);
 }
 
 #[test]
@@ -221,9 +225,9 @@ fn cp_23_below_the_target_nothing_is_done() {
     let calm = compress(&window, window.tokens().get());
     assert_eq!(
         (calm.window, calm.outcome),
-        (window.clone(), Outcome::Unchanged)
+        (window.clone(), TargetOutcome::Unchanged)
     );
-    assert_eq!(compress(&window, 500).outcome, Outcome::Reached);
+    assert_eq!(compress(&window, 500).outcome, TargetOutcome::Reached);
 }
 
 #[test]
@@ -283,7 +287,7 @@ fn cp_28_a_mixed_window() {
     );
     let compression = compress(&window, 360);
     assert_eq!(compression.preserved, 2);
-    assert_eq!(compression.outcome, Outcome::Reached);
+    assert_eq!(compression.outcome, TargetOutcome::Reached);
 }
 
 #[test]

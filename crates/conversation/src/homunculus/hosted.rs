@@ -164,7 +164,7 @@ pub enum StrategyFailure {
     Restless,
     /// A message could not be given to it: its queues are full, or it has ended.
     #[error("it takes no more messages")]
-    Deaf,
+    Unreachable,
     /// The program sent a value that is not a command.
     #[error("what it says is not a command: {0}")]
     NotACommand(Box<str>),
@@ -180,7 +180,7 @@ impl StrategyFailure {
         match self {
             Self::Fault { kind, .. } => kind.word(),
             Self::Restless => "restless",
-            Self::Deaf => "deaf",
+            Self::Unreachable => "unreachable",
             Self::NotACommand(_) => "not_a_command",
             Self::Large => "large",
         }
@@ -330,11 +330,11 @@ impl Hosted {
         let memory = memory(&orders.situation().path, cut, summarised);
         let field = Arc::from(ControlCommand::SetMemory.name());
         let message = memory.and_then(|memory| Value::record([(field, memory)]).ok());
-        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let message = message.ok_or(StrategyFailure::Unreachable)?;
         let step = self.machine.answer(effect, 0, message);
-        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        self.follow(step.map_err(|_| StrategyFailure::Unreachable)?, orders)?;
         let step = self.machine.finished(effect);
-        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+        self.follow(step.map_err(|_| StrategyFailure::Unreachable)?, orders)
     }
 
     /// Says that there will be no summary.
@@ -346,7 +346,7 @@ impl Hosted {
     ) -> Result<(), StrategyFailure> {
         self.paused = false;
         let step = self.machine.finished(effect);
-        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        self.follow(step.map_err(|_| StrategyFailure::Unreachable)?, orders)?;
         orders.tell(Telemetry::CameToNothing(*why));
         self.tell(ANSWERS, refused(COMPRESSOR, why), orders)
     }
@@ -358,9 +358,9 @@ impl Hosted {
         message: Option<Value>,
         orders: &mut Orders<'_>,
     ) -> Result<(), StrategyFailure> {
-        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let message = message.ok_or(StrategyFailure::Unreachable)?;
         let step = self.machine.push(port, message);
-        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+        self.follow(step.map_err(|_| StrategyFailure::Unreachable)?, orders)
     }
 
     /// Does what a step says, and what the steps say that come of it.
@@ -386,7 +386,7 @@ impl Hosted {
             };
             if let Some(answer) = answer {
                 let step = self.machine.push(ANSWERS, answer);
-                self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+                self.take(step.map_err(|_| StrategyFailure::Unreachable)?, &mut todo)?;
             }
         }
         Err(StrategyFailure::Restless)
@@ -411,10 +411,10 @@ impl Hosted {
         orders: &mut Orders<'_>,
     ) -> Result<(), StrategyFailure> {
         let id = wish.id;
-        let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Deaf)?;
+        let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Unreachable)?;
         let mut todo = VecDeque::new();
         let step = self.machine.push(REPORTS, wish);
-        self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+        self.take(step.map_err(|_| StrategyFailure::Unreachable)?, &mut todo)?;
         for _ in 0..MOST_COMMANDS {
             let Some(next) = todo.pop_front() else {
                 return Ok(());
@@ -425,7 +425,7 @@ impl Hosted {
             };
             let answer = self.obey(&message, orders)?;
             let step = self.machine.push(ANSWERS, answer);
-            self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+            self.take(step.map_err(|_| StrategyFailure::Unreachable)?, &mut todo)?;
         }
         Err(StrategyFailure::Restless)
     }
@@ -475,7 +475,7 @@ impl Hosted {
                 refused(name, &refusal)
             }
         };
-        answer.ok_or(StrategyFailure::Deaf)
+        answer.ok_or(StrategyFailure::Unreachable)
     }
 
     /// Marks a place. The provider's own summary stands for a whole request, wherever the strategy would cut.
@@ -538,7 +538,7 @@ impl Hosted {
                 self.paused = false;
                 let why = outcome.err().unwrap_or(Refusal::IllegalCut);
                 let step = self.machine.finished(effect.id);
-                self.take(step.map_err(|_| StrategyFailure::Deaf)?, todo)?;
+                self.take(step.map_err(|_| StrategyFailure::Unreachable)?, todo)?;
                 orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Refused(why)));
                 Ok(refused(COMPRESSOR, &why))
             }

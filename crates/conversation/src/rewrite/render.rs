@@ -53,9 +53,9 @@ pub fn render_asking(
     let (before, after) = if native { (front, None) } else { (None, front) };
     list.pieces.extend(before.map(Piece::Written));
     let first = list.instructions();
-    list.stand(Place::BeforeSummary)?;
+    list.stand(Side::BeforeSummary)?;
     list.pieces.extend(after.map(Piece::Written));
-    list.stand(Place::BehindSummary)?;
+    list.stand(Side::BehindSummary)?;
     for index in first..request.len() {
         list.show(index)?;
     }
@@ -110,7 +110,7 @@ pub(crate) fn clears(change: &Change) -> bool {
 /// The place of standing matter. The list begins with the user's texts; calls and system messages follow a user's
 /// message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Side {
     BeforeSummary,
     BehindSummary,
 }
@@ -151,11 +151,11 @@ impl<'r> List<'r> {
     }
 
     /// Adds the standing matter of one place, message by message.
-    fn stand(&mut self, place: Place) -> Result<(), RewriteError> {
+    fn stand(&mut self, place: Side) -> Result<(), RewriteError> {
         let mut entries = self.view.standing.iter().peekable();
         while let Some(&(index, matter)) = entries.next() {
             let is_text = matches!(matter, Matter::Text { .. });
-            if is_text != (place == Place::BeforeSummary) {
+            if is_text != (place == Side::BeforeSummary) {
                 continue;
             }
             let message = self.message(index)?;

@@ -26,7 +26,7 @@ pub struct Setting {
     /// The accepted values.
     pub form: &'static str,
     /// The visibility of the value.
-    pub shown: Shown,
+    pub shown: Visibility,
     /// Parses a value; the error says what is expected.
     pub(super) read: fn(&mut Config, &str) -> Result<(), &'static str>,
     /// Formats the value as in `ebbtide.toml`; `None` if it is not set.
@@ -35,7 +35,7 @@ pub struct Setting {
 
 /// The visibility of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Visibility {
     /// The value is shown.
     Openly,
     /// The value is secret; only whether it is set is shown.
@@ -52,7 +52,7 @@ impl Setting {
     /// The value without quotes; `None` if it is secret or not set.
     #[must_use]
     pub fn text(&self, config: &Config) -> Option<String> {
-        let value = (self.show)(config).filter(|_| self.shown == Shown::Openly)?;
+        let value = (self.show)(config).filter(|_| self.shown == Visibility::Openly)?;
         Some(value.trim_matches('"').to_owned())
     }
 
@@ -70,7 +70,7 @@ macro_rules! settings {
             key: $key,
             meaning: $meaning,
             form: $form,
-            shown: Shown::$shown,
+            shown: Visibility::$shown,
             read: |$config, $text| {
                 $read;
                 Ok(())
@@ -271,7 +271,7 @@ fn positive(text: &str) -> Result<jiff::SignedDuration, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SETTINGS, Shown};
+    use super::{SETTINGS, Visibility};
     use crate::config::Config;
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         let config = Config::default();
         for setting in SETTINGS {
             let Some(shown) = (setting.show)(&config) else {
-                assert_eq!(setting.shown, Shown::AsSet, "{}", setting.key);
+                assert_eq!(setting.shown, Visibility::AsSet, "{}", setting.key);
                 continue;
             };
             let mut again = config.clone();

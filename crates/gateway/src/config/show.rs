@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use crate::config::effective::Effective;
-use crate::config::setting::{SETTINGS, Setting, Shown};
+use crate::config::setting::{SETTINGS, Setting, Visibility};
 
 /// Quotes a text as in `ebbtide.toml`.
 pub(super) fn quoted(text: &str) -> String {
@@ -68,8 +68,8 @@ impl Effective {
     fn line(&self, setting: &Setting, key: &str) -> String {
         let origin = self.origin(setting);
         match ((setting.show)(&self.config), setting.shown) {
-            (Some(value), Shown::Openly) => format!("{key} = {value}  # {origin}"),
-            (Some(_), Shown::AsSet) => format!("# {key} is set  # {origin}"),
+            (Some(value), Visibility::Openly) => format!("{key} = {value}  # {origin}"),
+            (Some(_), Visibility::AsSet) => format!("# {key} is set  # {origin}"),
             (None, _) => format!("# {key} is not set"),
         }
     }
@@ -79,8 +79,8 @@ impl Effective {
     pub fn as_json(&self) -> Value {
         let entries = SETTINGS.iter().map(|setting| {
             let value = match ((setting.show)(&self.config), setting.shown) {
-                (Some(value), Shown::Openly) => plain(&value),
-                (Some(_), Shown::AsSet) => json!("set"),
+                (Some(value), Visibility::Openly) => plain(&value),
+                (Some(_), Visibility::AsSet) => json!("set"),
                 (None, _) => json!("not set"),
             };
             let entry = json!({"value": value, "origin": self.origin(setting).to_string()});

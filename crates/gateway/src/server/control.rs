@@ -258,7 +258,7 @@ async fn replaced(
 
 /// The turn at which to show the window.
 #[derive(Debug, Deserialize)]
-struct Place {
+struct WindowQuery {
     at: Option<usize>,
 }
 
@@ -266,7 +266,7 @@ async fn window(
     State(gateway): Shared,
     viewer: Extension<Viewer>,
     Path(id): Path<String>,
-    place: Result<Query<Place>, QueryRejection>,
+    place: Result<Query<WindowQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let Query(place) = place.map_err(|_| Problem::Bad("`at` must be a number"))?;
     let reports = &gateway.control.reports;

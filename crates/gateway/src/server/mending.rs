@@ -17,7 +17,7 @@ use crate::server::bridge;
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
 use crate::server::headers;
-use crate::server::opening::{self, Opening, Shown};
+use crate::server::opening::{self, Arrived, Opening};
 use crate::server::proxy::{Reply, dispatch};
 use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, Pending, next_frame};
@@ -178,8 +178,10 @@ async fn look(
     let (shown, opening) = opening::read(exchange, answer, dialect).await?;
     Ok(match shown {
         // The status that this stream should have had.
-        Shown::TooLong(ahead, refusal) => Seen::Refusal((StatusCode::BAD_REQUEST, refusal), ahead),
-        Shown::Nothing(ahead) | Shown::Content(ahead) => Seen::Answer(Beginning {
+        Arrived::TooLong(ahead, refusal) => {
+            Seen::Refusal((StatusCode::BAD_REQUEST, refusal), ahead)
+        }
+        Arrived::Nothing(ahead) | Arrived::Content(ahead) => Seen::Answer(Beginning {
             ahead,
             is_cut: false,
             opening,

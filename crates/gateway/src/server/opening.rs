@@ -41,7 +41,7 @@ pub(super) struct Opening {
 }
 
 /// The result of reading a piece of a stream.
-pub(super) enum Shown {
+pub(super) enum Arrived {
     /// Nothing yet. These pings and comments can go on.
     Nothing(Bytes),
     /// Content: everything so far can go on.
@@ -60,7 +60,7 @@ impl Opening {
     }
 
     /// Takes the next piece.
-    pub(super) fn take(&mut self, piece: &[u8]) -> Shown {
+    pub(super) fn take(&mut self, piece: &[u8]) -> Arrived {
         self.rest.extend_from_slice(piece);
         let mut passed = BytesMut::new();
         while let Some(end) = end_of_event(&self.rest) {
@@ -70,18 +70,18 @@ impl Opening {
                 Meaning::Empty => self.held.extend_from_slice(&event),
                 Meaning::Content => {
                     self.held.extend_from_slice(&event);
-                    return Shown::Content(self.all(passed));
+                    return Arrived::Content(self.all(passed));
                 }
                 Meaning::TooLong(refusal) => {
                     self.held.extend_from_slice(&event);
-                    return Shown::TooLong(self.all(passed), refusal);
+                    return Arrived::TooLong(self.all(passed), refusal);
                 }
             }
         }
         if self.held.len().saturating_add(self.rest.len()) > LONGEST {
-            return Shown::Content(self.all(passed));
+            return Arrived::Content(self.all(passed));
         }
-        Shown::Nothing(passed.freeze())
+        Arrived::Nothing(passed.freeze())
     }
 
     /// Everything that did not go on yet.
@@ -123,9 +123,9 @@ pub(super) async fn read(
     exchange: &Exchange,
     answer: &mut Response<Incoming>,
     dialect: Dialect,
-) -> Result<(Shown, Option<Opening>), Reason> {
+) -> Result<(Arrived, Option<Opening>), Reason> {
     if !is_stream(answer) {
-        return Ok((Shown::Content(Bytes::new()), None));
+        return Ok((Arrived::Content(Bytes::new()), None));
     }
     let silence = exchange.silence();
     let until = Instant::now() + MOMENT;
@@ -135,19 +135,19 @@ pub(super) async fn read(
     loop {
         let frame = match timeout_at(until, next_frame(answer.body_mut(), silence)).await {
             Ok(Ok(Some(frame))) => frame,
-            Ok(Ok(None)) => return Ok((Shown::Content(read.freeze()), None)),
+            Ok(Ok(None)) => return Ok((Arrived::Content(read.freeze()), None)),
             Ok(Err(reason)) => return Err(reason),
-            Err(_) => return Ok((Shown::Nothing(idle.freeze()), Some(opening))),
+            Err(_) => return Ok((Arrived::Nothing(idle.freeze()), Some(opening))),
         };
         let Some(data) = frame.data_ref() else {
             continue;
         };
         read.extend_from_slice(data);
         match opening.take(data) {
-            Shown::Nothing(passed) => idle.extend_from_slice(&passed),
-            Shown::Content(_) => return Ok((Shown::Content(read.freeze()), None)),
-            Shown::TooLong(_, refusal) => {
-                return Ok((Shown::TooLong(read.freeze(), refusal), None));
+            Arrived::Nothing(passed) => idle.extend_from_slice(&passed),
+            Arrived::Content(_) => return Ok((Arrived::Content(read.freeze()), None)),
+            Arrived::TooLong(_, refusal) => {
+                return Ok((Arrived::TooLong(read.freeze(), refusal), None));
             }
         }
     }
@@ -215,7 +215,7 @@ fn refusal(failure: &Failure) -> Bytes {
 mod tests {
     use wire::api::{Dialect, Event};
 
-    use super::{Meaning, Opening, Shown};
+    use super::{Arrived, Meaning, Opening};
 
     fn check(dialect: Dialect, name: &str, data: &str, expected: &str) {
         let said = match Meaning::of(&Event::new(name, data), dialect) {
@@ -263,8 +263,8 @@ mod tests {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         for piece in pieces.by_ref() {
             match opening.take(piece) {
-                Shown::Nothing(passed) => before.push_str(&text(&passed)),
-                Shown::Content(all) | Shown::TooLong(all, _) => {
+                Arrived::Nothing(passed) => before.push_str(&text(&passed)),
+                Arrived::Content(all) | Arrived::TooLong(all, _) => {
                     let rest: Vec<u8> = pieces.flatten().copied().collect();
                     return (before, text(&all) + &text(&rest));
                 }

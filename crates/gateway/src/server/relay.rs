@@ -21,7 +21,7 @@ use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
 use crate::server::headers::{remove_hop_by_hop, remove_ours};
 use crate::server::mending;
-use crate::server::opening::{Opening, Shown, is_stream};
+use crate::server::opening::{Arrived, Opening, is_stream};
 use crate::server::proxy::Reply;
 use crate::server::refusal::{Reason, whole};
 use crate::server::{Body, Broken};
@@ -268,16 +268,16 @@ impl Relay {
                 continue;
             };
             match pending.opening.take(data) {
-                Shown::Nothing(passed) if passed.is_empty() => {}
-                Shown::Nothing(passed) => {
+                Arrived::Nothing(passed) if passed.is_empty() => {}
+                Arrived::Nothing(passed) => {
                     self.pending = Some(pending);
                     return Some(passed);
                 }
-                Shown::Content(all) => {
+                Arrived::Content(all) => {
                     self.decided(&pending, all).await;
                     return None;
                 }
-                Shown::TooLong(all, refusal) => {
+                Arrived::TooLong(all, refusal) => {
                     self.replace(&pending, (all, refusal)).await;
                     return None;
                 }

@@ -3,7 +3,7 @@
 use crate::locate::corpus;
 use crate::received::Inserted;
 use crate::session::read;
-use crate::stage::{BINDING, LONG, OLDER, OTHER, Outcome, alone, direct, through};
+use crate::stage::{BINDING, LONG, OLDER, OTHER, TestRun, alone, direct, through};
 use crate::talk::{Choice, Seen};
 
 /// Of what the request before left in the cache, all that can be read again is read again: no less than
@@ -26,7 +26,7 @@ fn reads_what_was_left(through: &[Seen], direct: &[Seen]) {
 
 /// Nothing has to be read afresh but what is new in both, and what was put in: a note in its own request,
 /// and one that stays in the next one too, because it stands behind the breakpoint of the client.
-fn adds_only_what_is_inserted(outcome: &Outcome, direct: &[Seen], choice: Choice) {
+fn adds_only_what_is_inserted(outcome: &TestRun, direct: &[Seen], choice: Choice) {
     let counter = tokens::counter_for(choice.model);
     let mut before = Inserted::default();
     let requests = outcome.received.iter().zip(&outcome.seen).zip(direct);
@@ -56,7 +56,7 @@ fn read_share(seen: &[Seen]) -> u64 {
 }
 
 /// The figures of one way, as text.
-fn figures(name: &str, outcome: &Outcome) -> String {
+fn figures(name: &str, outcome: &TestRun) -> String {
     let used = &outcome.account.used;
     let all = used.fresh + used.cache_read + used.cache_write;
     format!(

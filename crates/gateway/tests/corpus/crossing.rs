@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::locate::corpus;
 use crate::session::read;
-use crate::stage::{BINDING, LONG, OLDER, OTHER, Outcome, PINS, WINDOW, through};
+use crate::stage::{BINDING, LONG, OLDER, OTHER, PINS, TestRun, WINDOW, through};
 use crate::talk::Choice;
 
 /// Each request extends the one before byte for byte, except at a swap.
-fn extends_between_swaps(outcome: &Outcome) {
+fn extends_between_swaps(outcome: &TestRun) {
     let numbers: Vec<usize> = outcome.received.iter().map(|it| it.number).collect();
     let expected: Vec<usize> = (0..outcome.seen.len()).collect();
     assert_eq!(numbers, expected, "each request was received once");
@@ -27,7 +27,7 @@ fn extends_between_swaps(outcome: &Outcome) {
 }
 
 /// Every pin stands in every request from the one on that set it.
-fn says_the_pins(outcome: &Outcome) {
+fn says_the_pins(outcome: &TestRun) {
     for (from, pin) in PINS {
         for request in &outcome.received[*from..] {
             let said = request.messages.iter().any(|message| message.contains(pin));

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::received::{Kept, Received};
 use crate::session::Recorded;
-use crate::talk::{Choice, Keeper, Place, Seen, counts, hold};
+use crate::talk::{Choice, Keeper, Seen, Setup, counts, hold};
 
 /// The window that is crossed.
 pub const WINDOW: u64 = 64_000;
@@ -48,7 +48,7 @@ pub const OLDER: Choice = Choice {
 };
 
 /// The course of a conversation.
-pub struct Outcome {
+pub struct TestRun {
     pub seen: Vec<Seen>,
     pub received: Vec<Received>,
     /// The number of summaries swapped in, by the way in which they were made.
@@ -85,7 +85,7 @@ async fn provider(
 }
 
 /// Through the gateway, in a window of [`WINDOW`]. The client goes on when summaries are there.
-pub async fn through(recorded: &Recorded, choice: Choice) -> Outcome {
+pub async fn through(recorded: &Recorded, choice: Choice) -> TestRun {
     let engine = Arc::new(MemoryEngine::new([7; 32], Limits::default()));
     kept_by(engine, recorded, choice, None).await
 }
@@ -96,7 +96,7 @@ pub async fn kept_by(
     recorded: &Recorded,
     choice: Choice,
     latency: Option<Latency>,
-) -> Outcome {
+) -> TestRun {
     let (provider, kept) = provider(recorded, WINDOW, latency).await;
     let mut config = Config {
         upstream: Upstreams {
@@ -112,7 +112,7 @@ pub async fn kept_by(
         clock: Arc::new(now),
     };
     let gateway = gateway::serve(listener().await, gateway).expect("a gateway");
-    let place = Place {
+    let place = Setup {
         url: gateway.url(),
         gateway: latency.is_none().then_some(&gateway),
         keeper: Keeper::Gateway,
@@ -122,7 +122,7 @@ pub async fn kept_by(
     gateway.shutdown().await;
     let account = provider.provider().total();
     provider.shutdown().await;
-    Outcome {
+    TestRun {
         seen,
         received: kept.requests(),
         swaps,
@@ -146,19 +146,19 @@ fn swaps(gateway: &gateway::Running) -> BTreeMap<String, usize> {
 }
 
 /// Without a gateway, in a window that holds all of it.
-pub async fn direct(recorded: &Recorded, choice: Choice) -> Outcome {
+pub async fn direct(recorded: &Recorded, choice: Choice) -> TestRun {
     without(recorded, choice, 2_000_000, Keeper::Gateway).await
 }
 
 /// Without a gateway, in a window of [`WINDOW`]: the client stops and summarises for itself.
-pub async fn alone(recorded: &Recorded, choice: Choice) -> Outcome {
+pub async fn alone(recorded: &Recorded, choice: Choice) -> TestRun {
     let keeper = Keeper::Client { window: WINDOW };
     without(recorded, choice, WINDOW, keeper).await
 }
 
-async fn without(recorded: &Recorded, choice: Choice, window: u64, keeper: Keeper) -> Outcome {
+async fn without(recorded: &Recorded, choice: Choice, window: u64, keeper: Keeper) -> TestRun {
     let (provider, kept) = provider(recorded, window, None).await;
-    let place = Place {
+    let place = Setup {
         url: provider.url(),
         gateway: None,
         keeper,
@@ -166,7 +166,7 @@ async fn without(recorded: &Recorded, choice: Choice, window: u64, keeper: Keepe
     let seen = hold(&place, recorded, choice).await;
     let account = provider.provider().total();
     provider.shutdown().await;
-    Outcome {
+    TestRun {
         seen,
         received: kept.requests(),
         swaps: BTreeMap::new(),

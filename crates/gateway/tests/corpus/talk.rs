@@ -74,7 +74,7 @@ struct Talk<'a> {
 }
 
 /// Where a conversation is held.
-pub struct Place<'a> {
+pub struct Setup<'a> {
     pub url: String,
     /// The gateway there, if it is one. Its preparations are waited for between requests: an agent's
     /// tools take longer than a summary, those of a test take no time.
@@ -97,7 +97,7 @@ pub enum Keeper {
 const FULL: f64 = 0.85;
 
 /// Holds the whole conversation there.
-pub async fn hold(place: &Place<'_>, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
+pub async fn hold(place: &Setup<'_>, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
     let url = place.url.as_str();
     let tools: Vec<Value> = recorded.tools.iter().map(|name| tool(name)).collect();
     let mut talk = Talk {

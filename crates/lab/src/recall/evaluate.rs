@@ -33,7 +33,7 @@ impl Default for EvalOptions {
 
 /// The place at which a session was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CutKind {
     /// The first place with [`EvalOptions::cut`] tokens before it.
     Fixed,
     /// The place where the recording product compacted: the index into the session's compactions.
@@ -70,7 +70,7 @@ impl Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecallRow {
     /// The place at which the session was cut.
-    pub place: Place,
+    pub place: CutKind,
     /// The way of compacting.
     pub strategy: Strategy,
     /// The size that the summary might have.
@@ -100,7 +100,7 @@ pub fn evaluate(
                 counter,
                 rules: options.rules,
             };
-            rows.extend(bench.rows(Place::Fixed));
+            rows.extend(bench.rows(CutKind::Fixed));
         }
     }
     for (index, compaction) in session.compactions.iter().enumerate() {
@@ -114,7 +114,7 @@ pub fn evaluate(
             counter,
             rules: options.rules,
         };
-        let place = Place::Product(index);
+        let place = CutKind::Product(index);
         rows.push(bench.row(place, Strategy::Product, &compaction.summary));
         rows.extend(bench.rows(place));
     }
@@ -130,7 +130,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn row(&self, place: Place, strategy: Strategy, shown: &str) -> RecallRow {
+    fn row(&self, place: CutKind, strategy: Strategy, shown: &str) -> RecallRow {
         RecallRow {
             place,
             strategy,
@@ -140,7 +140,7 @@ impl Bench<'_> {
         }
     }
 
-    fn rows(&self, place: Place) -> [RecallRow; 3] {
+    fn rows(&self, place: CutKind) -> [RecallRow; 3] {
         let Cut { old, tail, .. } = self.cut;
         let extractive = extract::extract(old, tail, self.budget, self.counter).render();
         [

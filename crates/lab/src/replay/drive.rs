@@ -22,13 +22,13 @@ use super::clock::Clock;
 use super::constraints;
 use super::fate;
 use super::ledger::Ledger;
-use super::measure::{self, Place};
+use super::measure::{self, RecallCut};
 use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::watch::Asked;
 use crate::cache::{Charge, PrefixCache};
 use crate::compare::{
-    Compaction, Conduct, Constraints, Failed, Given, Outcome, RecallFigures, ThresholdMove,
+    Compaction, Conduct, Constraints, Failed, Given, RecallFigures, StrategyResult, ThresholdMove,
 };
 use crate::options::Progress;
 use crate::strategies::{Built, build};
@@ -48,7 +48,7 @@ pub(super) fn replay(
     scene: &Scene<'_>,
     strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
-) -> Outcome {
+) -> StrategyResult {
     let mut built = build(
         strategy,
         scene.limits,
@@ -476,7 +476,7 @@ impl<'a> Drive<'a> {
                 (measure::without_results(left), size)
             }
         };
-        let place = Place {
+        let place = RecallCut {
             cut: at,
             len,
             seen: &seen,
@@ -632,7 +632,7 @@ fn added(view: &View) -> Tokens {
 }
 
 impl Drive<'_> {
-    fn outcome(mut self, name: &Arc<str>) -> Outcome {
+    fn outcome(mut self, name: &Arc<str>) -> StrategyResult {
         // A preparation that came too late was paid for: the price of working ahead.
         self.abandon();
         let client = &self.scene.client;
@@ -640,7 +640,7 @@ impl Drive<'_> {
         let shown = conversation.map(Conversation::shown).unwrap_or_default();
         let summarised = self.mark(shown).map_or(0, |(_, cut, ..)| *cut);
         let stopped = conversation.and_then(Conversation::stopped);
-        Outcome {
+        StrategyResult {
             strategy: Arc::clone(name),
             thresholds: self.built.thresholds,
             boundaries: self.ledger.boundaries,

@@ -8,7 +8,7 @@ use crate::options::RecallMeasure;
 use crate::recall::{Cut, Rules, needed_later, score};
 
 /// A compaction as recall sees it.
-pub(super) struct Place<'a> {
+pub(super) struct RecallCut<'a> {
     /// The turns before this index are compacted.
     pub cut: usize,
     /// The request has so many turns.
@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
 }
 
 /// The figures of one compaction; `None` where they are not asked for or nothing is needed later.
-pub(super) fn recall(scene: &Scene<'_>, place: &Place<'_>) -> Option<RecallFigures> {
+pub(super) fn recall(scene: &Scene<'_>, place: &RecallCut<'_>) -> Option<RecallFigures> {
     if scene.options.recall == RecallMeasure::Skipped {
         return None;
     }

@@ -1,6 +1,6 @@
 //! The part of the page that stands for many sessions: a verdict and one row a session.
 
-use crate::compare::{Comparison, Outcome};
+use crate::compare::{Comparison, StrategyResult};
 use crate::figures;
 
 /// From this number of sessions on, the page tells of each session what matters and folds the rest.
@@ -69,7 +69,7 @@ pub(super) fn filled(comparisons: &[Comparison]) -> Vec<&Comparison> {
 }
 
 /// Returns true if a strategy is among those that a folded session shows.
-pub(super) fn is_compared(outcome: &Outcome) -> bool {
+pub(super) fn is_compared(outcome: &StrategyResult) -> bool {
     COMPARED.contains(&&*outcome.strategy)
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use askama::Template;
 
 use crate::compare::{
-    Compaction, Comparison, Outcome, cache_lifetimes, cache_write_prices, models,
+    Compaction, Comparison, StrategyResult, cache_lifetimes, cache_write_prices, models,
 };
 use crate::equal_size::{Board, board};
 use crate::figures;
@@ -138,7 +138,7 @@ impl<'a> Page<'a> {
 impl<'a> Section<'a> {
     /// A section among many: the two strategies that most ask about.
     fn folded(comparison: &'a Comparison) -> Self {
-        let of_interest = |outcome: &&Outcome| many::is_compared(outcome);
+        let of_interest = |outcome: &&StrategyResult| many::is_compared(outcome);
         let plotted = comparison.strategies.iter().filter(of_interest);
         let scale = plot::Scale::of(&comparison.strategies).among_many();
         let mut section = Self::showing(comparison, plotted, scale);
@@ -171,7 +171,7 @@ impl<'a> Section<'a> {
     /// A section with the plots of these strategies.
     fn showing(
         comparison: &'a Comparison,
-        plotted: impl Iterator<Item = &'a Outcome>,
+        plotted: impl Iterator<Item = &'a StrategyResult>,
         scale: plot::Scale,
     ) -> Self {
         let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
             warnings: comparison
                 .strategies
                 .iter()
-                .filter_map(Outcome::replaced)
+                .filter_map(StrategyResult::replaced)
                 .collect(),
             table: Table::of(&totals),
             plots: plotted.map(|outcome| Figure::of(outcome, scale)).collect(),
@@ -212,7 +212,7 @@ impl Table {
 }
 
 impl Figure {
-    fn of(outcome: &Outcome, scale: plot::Scale) -> Self {
+    fn of(outcome: &StrategyResult, scale: plot::Scale) -> Self {
         let mut caption = format!(
             "{}, peak {}",
             figures::plural(outcome.compactions.len(), "compaction"),
@@ -260,7 +260,7 @@ impl Bar {
 }
 
 impl Journal {
-    fn of(outcome: &Outcome) -> Self {
+    fn of(outcome: &StrategyResult) -> Self {
         Self {
             strategy: Arc::clone(&outcome.strategy),
             rows: outcome.compactions.iter().map(journal_row).collect(),

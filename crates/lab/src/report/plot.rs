@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::compare::Outcome;
+use crate::compare::StrategyResult;
 use crate::figures;
 
 const WIDTH: f64 = 360.0;
@@ -35,7 +35,7 @@ impl Scale {
     /// A scale that has room for every outcome: from 0 to a little above the largest pressure or the
     /// window, whichever is more.
     #[must_use]
-    pub fn of(outcomes: &[Outcome]) -> Self {
+    pub fn of(outcomes: &[StrategyResult]) -> Self {
         let peak = outcomes
             .iter()
             .flat_map(|outcome| &outcome.pressure)
@@ -71,7 +71,7 @@ impl Scale {
 
 /// The plot of one outcome. `label` says in words what it shows, for those who do not see it.
 #[must_use]
-pub fn pressure(outcome: &Outcome, scale: Scale, label: &str) -> String {
+pub fn pressure(outcome: &StrategyResult, scale: Scale, label: &str) -> String {
     let mut svg = String::new();
     // Writing to a string cannot fail; the results are dropped for that reason throughout.
     let _ = write!(
@@ -132,7 +132,7 @@ fn grid(svg: &mut String, scale: Scale) {
     );
 }
 
-fn thresholds(svg: &mut String, outcome: &Outcome, scale: Scale) {
+fn thresholds(svg: &mut String, outcome: &StrategyResult, scale: Scale) {
     let lines = [
         ("soft", outcome.thresholds.soft),
         ("hard", outcome.thresholds.hard),
@@ -147,7 +147,7 @@ fn thresholds(svg: &mut String, outcome: &Outcome, scale: Scale) {
 
 /// The pressure of each request; of long sessions the least and the most in each bucket, so that no
 /// peak and no fall is lost.
-fn line(svg: &mut String, outcome: &Outcome, scale: Scale) {
+fn line(svg: &mut String, outcome: &StrategyResult, scale: Scale) {
     let size = outcome.pressure.len().div_ceil(scale.buckets).max(1);
     let mut path = String::new();
     for (bucket, pressures) in outcome.pressure.chunks(size).enumerate() {
@@ -164,7 +164,7 @@ fn line(svg: &mut String, outcome: &Outcome, scale: Scale) {
 }
 
 /// A triangle at the upper edge for each compaction; a filled one where somebody waited for it.
-fn marks(svg: &mut String, outcome: &Outcome, scale: Scale) {
+fn marks(svg: &mut String, outcome: &StrategyResult, scale: Scale) {
     for compaction in &outcome.compactions {
         let x = scale.x(compaction.before_request);
         let stalled = compaction.stalled();

@@ -2,8 +2,8 @@
 
 use super::html;
 use crate::compare::{
-    Compaction, Comparison, Conduct, Failed, Fate, Outcome, Overflows, PinCount, RecallFigures,
-    SCHEMA, SessionFacts, Simulated, Simulation, Stalls, Thresholds, TokenUse,
+    Compaction, Comparison, Conduct, Failed, Fate, Overflows, PinCount, RecallFigures, SCHEMA,
+    SessionFacts, Simulated, Simulation, Stalls, StrategyResult, Thresholds, TokenUse,
 };
 
 fn compaction(before_request: usize, wait: f64) -> Compaction {
@@ -28,11 +28,11 @@ fn compaction(before_request: usize, wait: f64) -> Compaction {
     }
 }
 
-fn outcome(strategy: &'static str, wait: f64) -> Outcome {
+fn outcome(strategy: &'static str, wait: f64) -> StrategyResult {
     let pressure = (0..900u32)
         .map(|request| f64::from(request % 300) / 300.0 * 0.88 + 0.06)
         .collect();
-    Outcome {
+    StrategyResult {
         strategy: strategy.into(),
         thresholds: Thresholds {
             soft: (wait == 0.0).then_some(0.667),

@@ -3,7 +3,7 @@
 
 use context::{Heuristic, Tokens};
 use conversation::homunculus::hosted::StrategyProgram;
-use lab::compare::Outcome;
+use lab::compare::StrategyResult;
 use lab::replay::run;
 use lab::{Options, RecallMeasure};
 use wire::session::{Session, load};
@@ -16,7 +16,7 @@ const SESSIONS: [&str; 2] = [
     "entire-cli/67d765b5-4286-4ec5-b051-950466e186f0.jsonl",
 ];
 
-fn replayed(session: &Session, adaptive: bool) -> Outcome {
+fn replayed(session: &Session, adaptive: bool) -> StrategyResult {
     let options = Options {
         window: Some(Tokens::new(64_000)),
         strategies: vec![StrategyProgram::default_one()],

@@ -1,7 +1,7 @@
 //! Needed-later recall of extractive compaction over the coding sessions, against its targets.
 
 use context::Tokens;
-use lab::recall::{EvalOptions, Place, RecallRow, Rules, Score, Strategy, Words, evaluate};
+use lab::recall::{CutKind, EvalOptions, RecallRow, Rules, Score, Strategy, Words, evaluate};
 use tokens::{ModelCounter, Tokenizer};
 use wire::session::load;
 
@@ -62,11 +62,11 @@ fn shares(
 }
 
 fn fixed(budget: u64) -> impl Fn(&RecallRow) -> bool {
-    move |row| row.place == Place::Fixed && row.budget == Tokens::new(budget)
+    move |row| row.place == CutKind::Fixed && row.budget == Tokens::new(budget)
 }
 
 fn product(row: &RecallRow) -> bool {
-    matches!(row.place, Place::Product(_))
+    matches!(row.place, CutKind::Product(_))
 }
 
 #[track_caller]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use context::extract::Room;
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
 use conversation::homunculus::hosted::StrategyProgram;
-use lab::compare::{Comparison, Outcome};
+use lab::compare::{Comparison, StrategyResult};
 use lab::replay::{Summarise, Unwatched, run, run_with};
 use lab::{Options, RecallMeasure};
 use wire::session::{Session, load};
@@ -116,7 +116,7 @@ fn check(session: &Session, window: u64) -> Comparison {
     comparison
 }
 
-fn prepared(outcome: &Outcome, place: &str) {
+fn prepared(outcome: &StrategyResult, place: &str) {
     assert_eq!(outcome.fate.dropped + outcome.fate.cleared, 0, "{place}");
     assert_eq!(outcome.simulated.stalls.count, 0, "{place}");
     assert_eq!(
@@ -127,7 +127,7 @@ fn prepared(outcome: &Outcome, place: &str) {
     assert_eq!(outcome.pins.intact, outcome.pins.requests, "{place}");
 }
 
-fn nothing_is_lost(session: &Session, outcome: &Outcome, place: &str) {
+fn nothing_is_lost(session: &Session, outcome: &StrategyResult, place: &str) {
     let fate = outcome.fate;
     let turns = fate.shown + fate.summarised + fate.cleared + fate.dropped;
     assert_eq!(turns, session.turns.len(), "{place}");
@@ -140,7 +140,7 @@ fn nothing_is_lost(session: &Session, outcome: &Outcome, place: &str) {
 }
 
 /// Behind no cut stands a result whose call was cut away from it.
-fn views_are_legal(session: &Session, outcome: &Outcome, place: &str) {
+fn views_are_legal(session: &Session, outcome: &StrategyResult, place: &str) {
     for compaction in &outcome.compactions {
         if compaction.kind == "clear" {
             continue;

@@ -8,7 +8,7 @@ use context::archive::MemoryArchive;
 use context::classify::Demands;
 use context::cut::{Cuts, Rule};
 use context::linearity::ResourceClass;
-use context::projector::{ContextProjector, Outcome, Summarizer, SummarizerError};
+use context::projector::{ContextProjector, Summarizer, SummarizerError, TargetOutcome};
 use context::split::{CompactionRatio, by_ratio, by_tokens};
 use context::step::{StepKind, steps};
 use context::window::ContextWindow;
@@ -193,7 +193,7 @@ fn compression_keeps_what_is_preserved_and_never_grows() {
             };
             assert_eq!(preserved(small), preserved(&window), "{title}");
             assert!(small.tokens() <= window.tokens(), "{title}");
-            let reached = compression.outcome != Outcome::Unreachable;
+            let reached = compression.outcome != TargetOutcome::Unreachable;
             assert_eq!(reached, small.tokens() <= target, "{title}");
             assert_eq!(
                 small.expand(&archive).unwrap().to_vec(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use context::{Heuristic, Tokens};
 use conversation::homunculus::hosted::StrategyProgram;
-use lab::survival::{Place, Sentence, Tally, compare, vulnerable};
+use lab::survival::{Placement, Sentence, Tally, compare, vulnerable};
 use wire::session::{Session, load};
 
 use crate::locate::corpus;
@@ -27,7 +27,7 @@ fn session(corpus: &Path, file: &str) -> Session {
 }
 
 /// The sentences that survive under each strategy, after the first and after the last compaction.
-fn survived(corpus: &Path, kind: &str, place: Place) -> [Tally; 4] {
+fn survived(corpus: &Path, kind: &str, place: Placement) -> [Tally; 4] {
     let strategies = STRATEGIES.map(|name| StrategyProgram::shipped(name).unwrap());
     let strategies: Vec<Arc<StrategyProgram>> = strategies.to_vec();
     let chosen: Vec<Sentence> = vulnerable()
@@ -58,7 +58,7 @@ fn survived(corpus: &Path, kind: &str, place: Place) -> [Tally; 4] {
 }
 
 /// Prints the figures of `docs/strategies.md`; the answer is the share that each strategy kept.
-fn shares(corpus: &Path, kind: &str, place: Place) -> [f64; 4] {
+fn shares(corpus: &Path, kind: &str, place: Placement) -> [f64; 4] {
     let all = survived(corpus, kind, place);
     for (name, tally) in STRATEGIES.iter().zip(all) {
         println!(
@@ -75,7 +75,7 @@ fn shares(corpus: &Path, kind: &str, place: Place) -> [f64; 4] {
 fn what_shows_vulnerability_survives_in_any_words_even_among_many_requests() {
     let Some(corpus) = corpus() else { return };
     for kind in ["plain", "oblique"] {
-        let [bare, prepared, pinning, vulnerable] = shares(&corpus, kind, Place::Early);
+        let [bare, prepared, pinning, vulnerable] = shares(&corpus, kind, Placement::Early);
         assert!(
             bare < 0.5,
             "{bare}: without the user's words, little is left"
@@ -84,7 +84,7 @@ fn what_shows_vulnerability_survives_in_any_words_even_among_many_requests() {
     }
     // The requests around them differ in a number, and leave first.
     for kind in ["plain", "oblique"] {
-        let [bare, rest @ ..] = shares(&corpus, kind, Place::Crowded);
+        let [bare, rest @ ..] = shares(&corpus, kind, Placement::Crowded);
         assert!(bare < 0.5, "{bare}");
         assert_eq!(rest, [1.0; 3], "{kind}");
     }

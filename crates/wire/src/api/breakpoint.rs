@@ -23,7 +23,7 @@ const CARRIERS: [&str; 6] = [
 
 /// The place of a cache breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BreakpointPosition {
     /// At the top level: the provider sets the breakpoint itself, and it uses one of the slots.
     Automatic,
     /// At this definition of a tool.
@@ -43,7 +43,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
     /// The block that carries it.
-    pub place: Place,
+    pub place: BreakpointPosition,
     /// The `ttl`, where the breakpoint names one.
     pub ttl: Option<String>,
 }
@@ -68,7 +68,7 @@ impl Request<'_> {
             && !tree.root().is_null()
         {
             out.push(Breakpoint {
-                place: Place::Automatic,
+                place: BreakpointPosition::Automatic,
                 ttl: ttl(tree.root()),
             });
         }
@@ -80,8 +80,11 @@ impl Request<'_> {
     pub fn breakpoints_of_instructions(&self) -> Vec<Breakpoint> {
         let mut out = Vec::new();
         for (key, place) in [
-            ("tools", Place::Tool as fn(usize) -> Place),
-            ("system", Place::System),
+            (
+                "tools",
+                BreakpointPosition::Tool as fn(usize) -> BreakpointPosition,
+            ),
+            ("system", BreakpointPosition::System),
         ] {
             let Some(field) = self.field(key).filter(|field| may_mark(field.value)) else {
                 continue;
@@ -107,7 +110,7 @@ impl Request<'_> {
                     .chain(blocks)
                     .filter_map(marker);
                 out.extend(found.map(|ttl| Breakpoint {
-                    place: Place::System(index),
+                    place: BreakpointPosition::System(index),
                     ttl,
                 }));
             }
@@ -187,7 +190,7 @@ impl<'r> Message<'r> {
         if !may_mark(self.raw()) {
             return Vec::new();
         }
-        let at = |block| Place::Message {
+        let at = |block| BreakpointPosition::Message {
             message: self.index(),
             block,
         };

@@ -30,7 +30,7 @@ mod stream;
 mod synthetic;
 mod usage;
 
-pub use breakpoint::{Breakpoint, Place};
+pub use breakpoint::{Breakpoint, BreakpointPosition};
 pub use bridge::Bridge;
 pub use conversation::Conversation;
 pub use dialect::{

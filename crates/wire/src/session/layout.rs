@@ -9,12 +9,12 @@ use super::scan::Array;
 pub(super) struct Layout {
     /// The pieces (lines or elements, counted from 0) of each turn.
     pub(super) pieces: Vec<Vec<usize>>,
-    pub(super) place: Place,
+    pub(super) place: PieceKind,
 }
 
 /// The kind of pieces.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum PieceKind {
     /// Lines of the file.
     Lines {
         /// The first lines of every written file.

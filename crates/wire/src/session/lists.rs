@@ -7,7 +7,7 @@ use context::{TokenCounter, TurnId};
 use super::conversations::{Conversation, Found};
 use super::error::code;
 use super::fields::object;
-use super::layout::Place;
+use super::layout::PieceKind;
 use super::lines::{Line, slice};
 use super::recording::{Recorded, Recording};
 use super::{Format, chat, langchain};
@@ -147,7 +147,7 @@ fn finish(
         let mut session = recording.finish(format, title, counter);
         requests.push(conversation.as_ref().is_some_and(|found| found.request));
         if let Some(conversation) = conversation {
-            session.layout.place = Place::Elements {
+            session.layout.place = PieceKind::Elements {
                 record: conversation.record,
                 arrays: conversation.arrays,
             };

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::blocks::Parts;
 use super::error::code;
 use super::fields::object;
-use super::layout::{Layout, Place};
+use super::layout::{Layout, PieceKind};
 use super::lines::{Line, slice};
 use super::{Compaction, Format, Problem, ReportedUsage, Session};
 use crate::api::Usage;
@@ -218,7 +218,7 @@ impl Recording {
             },
             layout: Layout {
                 pieces,
-                place: Place::Lines {
+                place: PieceKind::Lines {
                     headers: self.headers,
                     asides: self.asides,
                 },

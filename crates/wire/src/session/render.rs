@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use context::{Turn, TurnId};
 
 use super::error::RenderError;
-use super::layout::{Layout, Place};
+use super::layout::{Layout, PieceKind};
 use super::{Document, Format, Session};
 
 mod chat;
@@ -19,7 +19,7 @@ mod voice;
 
 /// A turn to be written.
 #[derive(Clone, Copy, Debug)]
-enum Shown<'a> {
+enum WrittenTurn<'a> {
     /// The session's own turn with this index, written with its own bytes.
     Own(usize),
     /// A turn that is not in the file.
@@ -55,7 +55,7 @@ impl Document {
             return Ok(self.source.bytes.clone());
         }
         Ok(match &layout.place {
-            Place::Lines { headers, asides } => {
+            PieceKind::Lines { headers, asides } => {
                 let lines = script::Lines {
                     source: &self.source,
                     pieces: &layout.pieces,
@@ -64,7 +64,7 @@ impl Document {
                 };
                 log(held, &lines, &shown)
             }
-            Place::Elements { record, arrays } => {
+            PieceKind::Elements { record, arrays } => {
                 let source = elements::Source {
                     bytes: &self.source.bytes,
                     record: record.clone(),
@@ -77,43 +77,43 @@ impl Document {
 }
 
 /// Tells the session's own turns from others by their ids.
-fn own_or_new<'a>(session: &Session, shown: &'a [Turn]) -> Vec<Shown<'a>> {
+fn own_or_new<'a>(session: &Session, shown: &'a [Turn]) -> Vec<WrittenTurn<'a>> {
     let turns = session.turns.iter().enumerate();
     let index_of: HashMap<TurnId, usize> = turns.map(|(index, turn)| (turn.id(), index)).collect();
     shown
         .iter()
         .map(|turn| match index_of.get(&turn.id()) {
-            Some(index) => Shown::Own(*index),
-            None => Shown::New(turn),
+            Some(index) => WrittenTurn::Own(*index),
+            None => WrittenTurn::New(turn),
         })
         .collect()
 }
 
-fn is_whole(shown: &[Shown<'_>], turns: usize) -> bool {
+fn is_whole(shown: &[WrittenTurn<'_>], turns: usize) -> bool {
     shown.len() == turns
         && shown
             .iter()
             .enumerate()
-            .all(|(place, shown)| matches!(shown, Shown::Own(index) if *index == place))
+            .all(|(place, shown)| matches!(shown, WrittenTurn::Own(index) if *index == place))
 }
 
 /// The elements of each shown turn.
-fn pieces<'a>(layout: &'a Layout, shown: &[Shown<'a>]) -> Vec<elements::Piece<'a>> {
+fn pieces<'a>(layout: &'a Layout, shown: &[WrittenTurn<'a>]) -> Vec<elements::Piece<'a>> {
     let mut pieces = Vec::new();
     for shown in shown {
         match shown {
-            Shown::Own(turn) => {
+            WrittenTurn::Own(turn) => {
                 let own = layout.pieces.get(*turn).into_iter().flatten();
                 pieces.extend(own.map(|element| elements::Piece::Own(*element)));
             }
-            Shown::New(turn) => pieces.push(elements::Piece::New(turn)),
+            WrittenTurn::New(turn) => pieces.push(elements::Piece::New(turn)),
         }
     }
     pieces
 }
 
 /// Writes a log, line by line.
-fn log(session: &Session, lines: &script::Lines<'_>, shown: &[Shown<'_>]) -> Vec<u8> {
+fn log(session: &Session, lines: &script::Lines<'_>, shown: &[WrittenTurn<'_>]) -> Vec<u8> {
     match session.format {
         Format::ClaudeCode => {
             script::write(lines, shown, &mut claude_code::Voice::of(session, lines))

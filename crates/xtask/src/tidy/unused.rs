@@ -16,7 +16,7 @@ use proc_macro2::TokenStream;
 use serde::Deserialize;
 
 use self::names::Names;
-use self::reader::{Place, Reader};
+use self::reader::{Reader, Scope};
 use super::Violation;
 use super::tree::{Role, Tree};
 
@@ -47,7 +47,7 @@ fn read(names: &mut Names, path: &str, text: &str) -> anyhow::Result<()> {
     let tokens = text.parse::<TokenStream>().ok();
     let tokens = tokens.with_context(|| format!("{path} does not parse"))?;
     let core = CORE.iter().any(|folder| path.starts_with(folder));
-    let place = Place::of_file(path, core);
+    let place = Scope::of_file(path, core);
     names.add_module(&place.module);
     Reader::new(names, path).read(tokens, &place);
     Ok(())

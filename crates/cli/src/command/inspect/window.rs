@@ -5,7 +5,7 @@ use std::sync::Arc;
 use context::archive::MemoryArchive;
 use context::classify::Seed;
 use context::extract::Extractive;
-use context::projector::{ContextProjector, Outcome};
+use context::projector::{ContextProjector, TargetOutcome};
 use context::quality::reconstruction_error;
 use context::window::ContextWindow;
 use context::{Pressure, TokenCounter, Tokens, Turn};
@@ -20,7 +20,7 @@ pub(super) const LIMIT: Tokens = Tokens::new(200_000);
 
 /// The part of a session to show.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Focus {
     /// The turn in focus.
     pub at: usize,
     /// The number of turns shown on each side of it; `None`: all.
@@ -37,7 +37,7 @@ pub(super) struct Place {
 /// is made to fit: droppable turns leave first, required ones are summarised, preserved ones stay.
 pub(super) fn print(
     session: &Session,
-    place: Place,
+    place: Focus,
     counter: &dyn TokenCounter,
     console: &mut Console,
 ) -> Result<(), Failure> {
@@ -95,7 +95,7 @@ fn fitted(
     let Ok(done) = projector.compress(whole, target, &mut archive) else {
         return Ok(whole.clone());
     };
-    if done.outcome != Outcome::Unchanged {
+    if done.outcome != TargetOutcome::Unchanged {
         let lost = reconstruction_error(&words(whole), &words(&done.window));
         let behind = done.window.compacted();
         let summary = behind.and_then(|behind| {
@@ -115,7 +115,7 @@ fn fitted(
             figures::percent(1.0 - lost),
         ));
     }
-    if done.outcome == Outcome::Unreachable {
+    if done.outcome == TargetOutcome::Unreachable {
         console.note("the turns that must stay do not fit");
     }
     Ok(done.window)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Kind;
 use super::groups::groups;
 use super::seen::Seen;
-use crate::extract::Shown;
+use crate::extract::Visible;
 use crate::extract::artefacts::Artefacts;
 use crate::extract::census::Census;
 use crate::extract::fields::{self, Known, clip};
@@ -42,7 +42,7 @@ pub(super) struct Candidate {
 pub(super) fn candidates(
     known: &Known<'_>,
     (census, values, fades): (&Census<'_>, &[f32], &[f32]),
-    (shown, seen): (&Shown<'_>, &Seen),
+    (shown, seen): (&Visible<'_>, &Seen),
 ) -> Vec<Candidate> {
     let mut said = HashSet::new();
     let mut out = Vec::new();
@@ -161,7 +161,7 @@ fn names(arguments: &Value, text: &str) -> bool {
 }
 
 /// Changed files, commands and commits. A file that is named counts as told.
-fn changes(known: &Known<'_>, shown: &Shown<'_>) -> Vec<(Kind, usize, String)> {
+fn changes(known: &Known<'_>, shown: &Visible<'_>) -> Vec<(Kind, usize, String)> {
     let done = Artefacts::of(known.steps);
     let turn = |step: usize| known.steps.get(step).map_or(0, |step| step.turn);
     let files = done.files.iter().rev();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::extract::Shown;
+use crate::extract::Visible;
 use crate::summary::one_line;
 
 /// The share of a sentence's words that one line must say.
@@ -22,7 +22,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// The lines of `front` and of the turns behind it.
-    pub fn of(shown: &Shown<'_>, front: &str) -> Self {
+    pub fn of(shown: &Visible<'_>, front: &str) -> Self {
         let tail = shown.tail.iter().map(|piece| &*piece.text);
         let texts = std::iter::once(front).chain(tail);
         let lines: Vec<String> = texts.flat_map(str::lines).map(one_line).collect();

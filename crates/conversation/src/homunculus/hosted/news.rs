@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::Tokens;
-use context::regret::{Place, Regret};
+use context::regret::{LastSeen, Regret};
 use plumb::graph::Op;
 use plumb::value::Value;
 
@@ -110,8 +110,8 @@ impl Item {
             Self::Overflowed => error("overflowed", 0),
             Self::Regretted(Regret { kind, place }) => {
                 let turn = match place {
-                    Place::Turn(turn) => i64::try_from(turn).unwrap_or(i64::MAX),
-                    Place::Hidden | Place::Before => 0,
+                    LastSeen::Turn(turn) => i64::try_from(turn).unwrap_or(i64::MAX),
+                    LastSeen::Hidden | LastSeen::Before => 0,
                 };
                 record([
                     ("kind", Value::from(REGRET)),

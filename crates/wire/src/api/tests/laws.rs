@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::hashes::canonical;
 use crate::api::{
-    Accumulator, Breakpoint, Conversation, Decoder, Dialect, Failure, Limits, Piece, Place,
-    Request, Response,
+    Accumulator, Breakpoint, BreakpointPosition, Conversation, Decoder, Dialect, Failure, Limits,
+    Piece, Request, Response,
 };
 
 /// JSON with spellings that a reader could lose: white space, escapes, numbers, repeated keys.
@@ -160,7 +160,7 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     }
     edited_messages_can_be_read(dialect, &request);
     let each = request.messages().flat_map(|message| message.breakpoints());
-    let in_messages = |mark: &Breakpoint| matches!(mark.place, Place::Message { .. });
+    let in_messages = |mark: &Breakpoint| matches!(mark.place, BreakpointPosition::Message { .. });
     let all = request.breakpoints().into_iter().filter(in_messages);
     assert!(each.eq(all));
     let _ = request.instructions();

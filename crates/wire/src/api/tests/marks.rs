@@ -1,7 +1,7 @@
 //! Cache breakpoints: where they are, how they are set and taken away.
 
 use super::hashes::canonical;
-use crate::api::{Breakpoint, Dialect, Place, Request};
+use crate::api::{Breakpoint, BreakpointPosition, Dialect, Request};
 
 fn request(body: &str) -> Request<'_> {
     Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap()
@@ -18,17 +18,17 @@ fn breakpoints_are_found_in_the_order_of_the_prompt() {
         place,
         ttl: ttl.map(str::to_owned),
     };
-    let message = Place::Message {
+    let message = BreakpointPosition::Message {
         message: 1,
         block: 1,
     };
     assert_eq!(
         request(body).breakpoints(),
         [
-            at(Place::Tool(0), Some("5m")),
-            at(Place::System(1), Some("1h")),
+            at(BreakpointPosition::Tool(0), Some("5m")),
+            at(BreakpointPosition::System(1), Some("1h")),
             at(message, None),
-            at(Place::Automatic, None),
+            at(BreakpointPosition::Automatic, None),
         ]
     );
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use context::Turn;
 use serde_json::Value;
 
-use super::Shown;
+use super::WrittenTurn;
 use super::voice::{Links, Object, Voice, is_summary};
 use crate::session::document::Source;
 use crate::session::fields::object;
@@ -61,7 +61,11 @@ impl Lines<'_> {
 }
 
 /// Writes a log.
-pub(super) fn write(lines: &Lines<'_>, shown: &[Shown<'_>], voice: &mut dyn Voice) -> Vec<u8> {
+pub(super) fn write(
+    lines: &Lines<'_>,
+    shown: &[WrittenTurn<'_>],
+    voice: &mut dyn Voice,
+) -> Vec<u8> {
     let mut script = Script {
         out: Vec::new(),
         links: voice.links(),
@@ -74,7 +78,7 @@ pub(super) fn write(lines: &Lines<'_>, shown: &[Shown<'_>], voice: &mut dyn Voic
         script.own(lines.whole(*header), lines.text(*header), voice);
     }
     let summary = shown.iter().find_map(|shown| match shown {
-        Shown::New(turn) if is_summary(turn) => Some(*turn),
+        WrittenTurn::New(turn) if is_summary(turn) => Some(*turn),
         _ => None,
     });
     if let Some(opening) = voice.opening(summary) {
@@ -85,10 +89,10 @@ pub(super) fn write(lines: &Lines<'_>, shown: &[Shown<'_>], voice: &mut dyn Voic
     while let [next, after @ ..] = rest {
         rest = after;
         match next {
-            Shown::New(turn) => script.turn(turn, voice),
-            Shown::Own(first) => {
+            WrittenTurn::New(turn) => script.turn(turn, voice),
+            WrittenTurn::Own(first) => {
                 let mut last = *first;
-                while let [Shown::Own(next), after @ ..] = rest
+                while let [WrittenTurn::Own(next), after @ ..] = rest
                     && *next == last + 1
                 {
                     last = *next;

@@ -6,7 +6,7 @@ use super::names::{Names, Path};
 
 /// Where a group of tokens stands.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Scope {
     /// The module, from its crate on.
     pub module: Path,
     /// The type of the `impl` around it, as it is written there.
@@ -17,7 +17,7 @@ pub struct Place {
     items: bool,
 }
 
-impl Place {
+impl Scope {
     /// The whole of a file.
     pub fn of_file(path: &str, core: bool) -> Self {
         let stem = path.strip_suffix(".rs").unwrap_or(path);
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the tokens of a file or a group.
-    pub fn read(&mut self, tokens: TokenStream, place: &Place) {
+    pub fn read(&mut self, tokens: TokenStream, place: &Scope) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         let mut public = false;
@@ -96,14 +96,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn group(&mut self, group: &Group, place: &Place) {
+    fn group(&mut self, group: &Group, place: &Scope) {
         let mut inner = place.clone();
         inner.items = group.delimiter() == Delimiter::Brace;
         self.read(group.stream(), &inner);
     }
 
     /// Reads the tokens behind `use`. Returns their number.
-    fn import(&mut self, rest: &[TokenTree], place: &Place) -> usize {
+    fn import(&mut self, rest: &[TokenTree], place: &Scope) -> usize {
         let length = until(rest, |token| is_mark(Some(token), ';'));
         // `use ::tokens::Model` starts at a crate, as `use tokens::Model` does where no module has that name.
         let colons = rest.iter().take_while(|token| is_mark(Some(token), ':'));
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the tokens behind `impl`. Returns their number.
-    fn implementation(&mut self, rest: &[TokenTree], place: &Place) -> usize {
+    fn implementation(&mut self, rest: &[TokenTree], place: &Scope) -> usize {
         let length = until(rest, is_braces);
         let head: TokenStream = rest.iter().take(length).cloned().collect();
         let whole = quote_impl(head.clone());
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the tokens behind `mod`. Returns their number.
-    fn module(&mut self, rest: &[TokenTree], place: &Place) -> usize {
+    fn module(&mut self, rest: &[TokenTree], place: &Scope) -> usize {
         let (Some(name), Some(TokenTree::Group(body))) = (ident(rest.first()), rest.get(1)) else {
             return 1;
         };
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         &mut self,
         (kind, public): (&str, bool),
         rest: &[TokenTree],
-        place: &Place,
+        place: &Scope,
     ) -> usize {
         let Some(name) = ident(rest.first()) else {
             return 0;
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         &mut self,
         word: &str,
         (before, rest): (&[TokenTree], &[TokenTree]),
-        place: &Place,
+        place: &Scope,
     ) -> usize {
         let (mut path, length) = continued(word, rest);
         let called = matches!(rest.first(), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis)
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The names that a format string captures.
-    fn captured(&mut self, text: &str, place: &Place) {
+    fn captured(&mut self, text: &str, place: &Scope) {
         for part in text.split('{').skip(1) {
             let name: String = part
                 .chars()

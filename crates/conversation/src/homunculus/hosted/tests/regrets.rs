@@ -1,6 +1,6 @@
 //! Regrets as programs receive them.
 
-use context::regret::{Kind, Place, Regret};
+use context::regret::{Kind, LastSeen, Regret};
 
 use super::{House, at, with};
 use crate::homunculus::event::{Action, Event};
@@ -23,11 +23,11 @@ fn a_regret_is_told_once_with_the_next_request() {
     let missed = [
         Regret {
             kind: Kind::ReadAgain,
-            place: Place::Turn(14),
+            place: LastSeen::Turn(14),
         },
         Regret {
             kind: Kind::Corrected,
-            place: Place::Before,
+            place: LastSeen::Before,
         },
     ];
     let echo = "reports ; filter(kind = \"regret\") ;
@@ -40,7 +40,7 @@ fn a_regret_is_told_once_with_the_next_request() {
 fn a_program_that_names_no_regret_is_told_of_none() {
     let missed = [Regret {
         kind: Kind::Reopened,
-        place: Place::Hidden,
+        place: LastSeen::Hidden,
     }];
     let echo = "reports ; filter(what = \"reopened\") ; map({ unpin: what }) ; commands
         answers ; discard";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::breakpoint::{Breakpoint, Place};
+use crate::api::breakpoint::{Breakpoint, BreakpointPosition};
 use crate::api::request::Request;
 
 /// Slots for cache breakpoints, the automatic one included.
@@ -63,8 +63,12 @@ fn breakpoint(request: &Request<'_>, from: usize) -> Option<Life> {
     let mut behind = Vec::new();
     for mark in &marks {
         match mark.place {
-            Place::Tool(_) | Place::System(_) => before.push(Life::of(mark)?),
-            Place::Message { .. } | Place::Automatic => behind.push(Life::of(mark)?),
+            BreakpointPosition::Tool(_) | BreakpointPosition::System(_) => {
+                before.push(Life::of(mark)?)
+            }
+            BreakpointPosition::Message { .. } | BreakpointPosition::Automatic => {
+                behind.push(Life::of(mark)?)
+            }
         }
     }
     let long = match (before.last(), behind.first()) {
