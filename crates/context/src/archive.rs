@@ -56,6 +56,7 @@ pub trait Archive {
 
 /// Why turns could not be kept or given back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArchiveError {
     /// Nothing was kept under this mark.
     #[error("nothing is archived under mark {mark}")]

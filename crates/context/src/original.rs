@@ -60,6 +60,7 @@ pub struct Excerpt<'t> {
 
 /// The error of a handle or a section.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OriginalError {
     /// The text is no handle.
     #[error("`{0}` is not a handle")]

@@ -150,6 +150,7 @@ impl Default for PinLimits {
 
 /// Why a text was not pinned or unpinned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PinError {
     /// There is no text.
     #[error("a pin needs a text")]

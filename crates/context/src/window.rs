@@ -50,6 +50,7 @@ struct State {
 
 /// Why a turn did not come into a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WindowError {
     /// A turn with this id is in the window, or stands behind its summary.
     #[error("turn {id} is in this window already")]

@@ -12,6 +12,7 @@ use plumb::value::Value;
 
 /// Why a process cannot run here.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetupError {
     /// There is no such process, or something is wrong with the program.
     #[error("the program has no process `{name}` that can run")]

@@ -23,6 +23,7 @@ const VERSION: u64 = 1;
 
 /// Why a state cannot be taken over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StateError {
     /// The text is no state, or not the one that was written.
     #[error("the state is damaged: {why}")]

@@ -32,6 +32,7 @@ context::error_codes! {
 
 /// An error of a history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HistoryError {
     /// The history does not contain this node.
     #[error("no turn {0} in the history")]

@@ -112,6 +112,7 @@ pub struct Progress {
 
 /// Why a replay can not be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// The window is below [`SMALLEST_WINDOW`].
     #[error("a window of {0} tokens is too small")]

@@ -11,6 +11,7 @@ use wire::api::{ApiError, Failure, Stop};
 /// An error of a model call or a summary. It shows no text of the conversation and no
 /// credentials.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// A base URL cannot be used.
     #[error("the base URL cannot be used: {why}")]

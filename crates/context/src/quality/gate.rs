@@ -12,6 +12,7 @@ use super::score::{Quality, is_degenerate};
 
 /// Why a gate cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum GateError {
     /// The least quality is negative, infinite or NaN.
     #[error("minimum quality must be zero or more, not {0}")]

@@ -24,6 +24,7 @@ const VERSION: u32 = 1;
 
 /// The defect of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PulseError {
     /// The line is no pulse.
     #[error("not a pulse: the line does not start with PULSE|")]

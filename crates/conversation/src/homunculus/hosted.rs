@@ -148,6 +148,7 @@ pub struct StoredStrategy {
 
 /// A fault of a strategy. The default then takes its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum StrategyFailure {
     /// A message of it could not be worked on; an error of its network.
     #[error("{}: {what}", .at.as_deref().unwrap_or("in its network"))]

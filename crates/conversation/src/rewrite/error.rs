@@ -34,6 +34,7 @@ pub(crate) const CODES: &[CodeEntry] = &[
 
 /// The reason why a view could not be written as bytes. The caller then sends the client's own bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RewriteError {
     /// The wire would not have it.
     #[error("the request could not be written: {0}")]

@@ -45,6 +45,7 @@ pub struct ProgramId(pub u64);
 
 /// A graph that is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GraphError {
     /// An edge and its nodes do not say the same.
     #[error("edge {0} does not join what its nodes say")]

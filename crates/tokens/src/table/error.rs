@@ -40,6 +40,7 @@ impl fmt::Display for Position {
 
 /// Why a model table cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// The text is not TOML, or not `[[model]]` entries.
     #[error("{at}: {message}")]

@@ -30,6 +30,7 @@ impl std::fmt::Display for Position {
 
 /// An error in a body or a stream. It never holds text of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApiError {
     /// The text is not JSON.
     #[error("malformed JSON at {at}: {expected}")]

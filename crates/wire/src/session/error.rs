@@ -7,6 +7,7 @@ pub use code::CODES;
 /// An error that stops the loading of a file. A broken part of a file is a
 /// [`Problem`](super::Problem) instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The file is empty or holds only white space.
     #[error("the file is empty")]
@@ -48,6 +49,7 @@ impl Coded for LoadError {
 
 /// An error that stops the writing of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RenderError {
     /// The document has no session of this index.
     #[error("there is no session {session}: the file holds {held}")]

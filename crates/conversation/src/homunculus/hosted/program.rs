@@ -113,6 +113,7 @@ pub struct StrategyProgram {
 
 /// Why a text is not a strategy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StrategyError {
     /// The program does not check.
     #[error("{name} has errors")]

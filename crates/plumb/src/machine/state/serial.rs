@@ -11,6 +11,7 @@ use crate::value::Value;
 
 /// A state that is not one of this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StateError {
     /// The state belongs to another program, or to an earlier version of this one.
     #[error("the state belongs to another program")]
