@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use context::extract::{Room, extract, front};
+use context::turn::{CallId, Outcome, Part, ToolCall, ToolResult};
 use context::user_words::UserWords;
 use context::{Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use conversation::RouteChoice;
@@ -88,16 +89,19 @@ pub enum Placement {
     InPaste,
     /// Behind a block of code, in one message.
     BehindCode,
+    /// In the refusal of a call.
+    InRefusal,
 }
 
 impl Placement {
     /// All places.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Early,
         Self::Middle,
         Self::Crowded,
         Self::InPaste,
         Self::BehindCode,
+        Self::InRefusal,
     ];
 
     /// The name in reports.
@@ -109,6 +113,7 @@ impl Placement {
             Self::Crowded => "crowded by 100",
             Self::InPaste => "in a long paste",
             Self::BehindCode => "behind code",
+            Self::InRefusal => "refusing a call",
         }
     }
 }
@@ -419,9 +424,13 @@ fn with_sentences(
     let said = messages(chosen, place);
     let slot = slot(&session.turns, window.scaled(at));
     // A person says each, and the agent takes note.
-    let exchanges = said.into_iter().flat_map(|text| {
-        let said = TurnDraft::text(Role::User, text);
-        [said, TurnDraft::text(Role::Assistant, "Noted.")]
+    let exchanges = (0..).zip(said).flat_map(|(number, text)| {
+        let mut said = match place {
+            Placement::InRefusal => refused(number, &text).into(),
+            _ => vec![TurnDraft::text(Role::User, text)],
+        };
+        said.push(TurnDraft::text(Role::Assistant, "Noted."));
+        said
     });
     drafts.splice(slot..slot, exchanges);
     let says = |sentence: &Sentence| {
@@ -458,7 +467,7 @@ fn slot(turns: &[Turn], from: Tokens) -> usize {
 fn messages(chosen: &[Sentence], place: Placement) -> Vec<String> {
     let alone = chosen.iter().map(|it| it.text.to_owned());
     match place {
-        Placement::Early | Placement::Middle => alone.collect(),
+        Placement::Early | Placement::Middle | Placement::InRefusal => alone.collect(),
         Placement::Crowded => {
             let others =
                 (0..100).map(|n| format!("Also look at item {n} of the list when you can."));
@@ -474,6 +483,30 @@ fn messages(chosen: &[Sentence], place: Placement) -> Vec<String> {
             .map(|text| format!("Look at this:\n```python\n{}```\n{text}", code(40)))
             .collect(),
     }
+}
+
+/// A call that the user refuses with these words, as Claude Code reports it.
+fn refused(number: usize, words: &str) -> [TurnDraft; 3] {
+    let id = CallId::from(format!("toolu_refused_{number}").as_str());
+    let call = ToolCall {
+        id: id.clone(),
+        name: "Bash".into(),
+        arguments: format!(r#"{{"command":"make step-{number}"}}"#).into(),
+    };
+    let text = format!(
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, \
+         the new_string was NOT written to the file). To tell you how to proceed, the user said:\n{words}"
+    );
+    let result = ToolResult {
+        call: id,
+        text: text.into(),
+        outcome: Outcome::Failed,
+    };
+    [
+        TurnDraft::text(Role::User, format!("Go on with step {number}.")),
+        TurnDraft::said(Role::Assistant, vec![Part::Call(call)]),
+        TurnDraft::said(Role::Tool, vec![Part::Result(result)]),
+    ]
 }
 
 fn in_paste(text: &str) -> String {
