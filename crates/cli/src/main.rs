@@ -12,6 +12,7 @@ mod inspection;
 mod interrupt;
 mod loading;
 mod logs;
+mod output;
 mod progress;
 mod settings;
 mod size;

@@ -32,6 +32,30 @@ pub(crate) fn remark(why: &str) -> String {
     )
 }
 
+/// The description of a mistake without what it quotes of the answer. Names of the type stay.
+pub(crate) fn without_quotes(why: &str, kind: &str) -> String {
+    let mut out = String::with_capacity(why.len());
+    let mut rest = why;
+    while let Some(at) = rest.find(['`', '\'']) {
+        let (before, quoted) = rest.split_at(at);
+        let (mark, after) = quoted.split_at(1);
+        let Some(end) = after.find(mark) else { break };
+        let (name, after) = after.split_at(end);
+        let is_of_type = mark == "`" && kind.split(|it: char| !is_of_name(it)).any(|it| it == name);
+        out.push_str(before);
+        out.push_str(mark);
+        out.push_str(if is_of_type { name } else { "…" });
+        out.push_str(mark);
+        rest = after.get(1..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
 /// Reads a text as a value. A string type takes the text as it is; other types take JSON, with or without a
 /// code fence, or the plain text if it fits.
 ///

@@ -1,6 +1,7 @@
 //! Processes and programs that are asked like functions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use plumb::graph::External;
@@ -115,6 +116,9 @@ impl Tool {
     }
 }
 
+/// The time that a program has after the limit of its call.
+const SLACK: Duration = Duration::from_secs(1);
+
 /// Says that a tool did not answer in time.
 const TIMED_OUT: &str = "it did not answer in time";
 
@@ -143,9 +147,14 @@ impl Call<'_> {
         let arguments =
             arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
         let server = self.driver.server(by);
+        // The limit here also covers the start, and is the one whose error says that time ran out.
+        let waits = Waits {
+            timeout: self.waits.timeout.map(|limit| limit.saturating_add(SLACK)),
+            ..self.waits
+        };
         let call = async {
             let mut server = server.lock().await;
-            server.call(name, &arguments, (self.waits, self.log)).await
+            server.call(name, &arguments, (waits, self.log)).await
         };
         match self.waits.timeout {
             Some(limit) => {

@@ -61,6 +61,9 @@ impl Agent {
             let text = TurnDraft::text(Role::Assistant, said.text.as_str());
             match self.read(&said) {
                 Ok(value) => {
+                    if said.ended == Ended::Cut {
+                        telemetry.push(telemetry::error("cut_off", exchange.attempts));
+                    }
                     exchange.kept.push(text);
                     break value;
                 }
@@ -72,7 +75,10 @@ impl Agent {
                     let word = "output_type_mismatch";
                     telemetry.push(telemetry::error(word, exchange.attempts));
                     exchange.turns.extend(again(text, said.raw, &detail));
-                    self.log(Control::Again { why: detail });
+                    let kind = self.kind.to_string();
+                    self.log(Control::Again {
+                        why: answer::without_quotes(&detail, &kind),
+                    });
                 }
             }
         };
@@ -158,16 +164,22 @@ impl Agent {
             parts.push(Part::Text(Text::from(said.text)));
         }
         let mut results = Vec::new();
-        for call in said.calls {
+        let last = said.calls.len() - 1;
+        for (number, call) in said.calls.into_iter().enumerate() {
             exchange.calls += 1;
-            let done = if exchange.calls > most {
+            let is_cut = said.ended == Ended::Cut && number == last;
+            let done = if is_cut {
+                Err("the answer was cut off in this call, so it was not made".to_owned())
+            } else if exchange.calls > most {
                 Err(format!(
                     "no more than {most} calls are allowed; answer without this one"
                 ))
             } else {
-                self.log(Control::Called {
-                    tool: call.name.as_str().into(),
-                });
+                if self.cards.iter().any(|card| *card.name == *call.name) {
+                    self.log(Control::Called {
+                        tool: call.name.as_str().into(),
+                    });
+                }
                 self.use_tool(call.name.as_str(), call.arguments.as_str())
                     .await
             };

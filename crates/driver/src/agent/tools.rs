@@ -41,7 +41,18 @@ pub(super) fn processes(
     names: &[Arc<str>],
     driver: &Driver,
 ) -> Result<Vec<(ToolDescription, Offered)>, SetupError> {
-    names.iter().map(|name| process(name, driver)).collect()
+    let mut all: Vec<(ToolDescription, Offered)> = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        if names.iter().take(place).any(|before| before == name) {
+            continue;
+        }
+        let (mut card, offered) = process(name, driver)?;
+        card.name = free(card.name, |name| {
+            all.iter().any(|(card, _)| card.name == name)
+        });
+        all.push((card, offered));
+    }
+    Ok(all)
 }
 
 fn process(name: &Arc<str>, driver: &Driver) -> Result<(ToolDescription, Offered), SetupError> {
@@ -70,6 +81,16 @@ fn allowed(name: &str) -> String {
     name.chars().map(letter).take(64).collect()
 }
 
+/// A name that none of the tools has: this one, or this one with a number.
+fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
+    if !is_taken(&name) {
+        return name;
+    }
+    let numbered = (2_u32..).map(|number| format!("{}_{number}", name.get(..56).unwrap_or(&name)));
+    let mut free = numbered.filter(|name| !is_taken(name));
+    free.next().unwrap_or(name)
+}
+
 impl Agent {
     /// Asks the programs of `mcp` which tools they serve, before the first message. Of two tools of one name
     /// the later one gets a number.
@@ -87,7 +108,9 @@ impl Agent {
             drop(server);
             self.settings.servers.remove(0);
             for listed in &listed {
-                let name = self.free(allowed(&listed.name));
+                let name = free(allowed(&listed.name), |name| {
+                    self.cards.iter().any(|card| card.name == name)
+                });
                 self.cards.push(ToolDescription {
                     name,
                     description: listed.description.clone(),
@@ -100,18 +123,6 @@ impl Agent {
             }
         }
         Ok(())
-    }
-
-    /// A name that no tool has.
-    fn free(&self, name: String) -> String {
-        let taken = |name: &str| self.cards.iter().any(|card| card.name == name);
-        if !taken(&name) {
-            return name;
-        }
-        let numbered =
-            (2_u32..).map(|number| format!("{}_{number}", name.get(..56).unwrap_or(&name)));
-        let mut free = numbered.filter(|name| !taken(name));
-        free.next().unwrap_or(name)
     }
 
     /// Calls a tool with arguments as a model gives them.

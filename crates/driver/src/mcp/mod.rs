@@ -77,6 +77,8 @@ pub(crate) struct Server {
     output: BufReader<ChildStdout>,
     /// The part of the current line that has been read.
     line: Vec<u8>,
+    /// True while the rest of a line that is too long is skipped.
+    skips: bool,
     /// The number of the last request.
     last: u64,
     /// True if a write was canceled in the middle of a message. The connection is unusable then.
@@ -118,6 +120,7 @@ impl Server {
             input,
             output: BufReader::new(output),
             line: Vec::new(),
+            skips: false,
             last: 0,
             torn: false,
             gone: false,
@@ -272,11 +275,14 @@ impl Server {
             };
             self.line.extend_from_slice(taken);
             self.output.consume(used);
-            if self.line.len() > LONGEST {
-                let why = format!("its message has more than {LONGEST} bytes");
-                return Err(NoReply::Because(why));
-            }
-            if end.is_some() {
+            if self.skips || self.line.len() > LONGEST {
+                self.line = Vec::new();
+                self.skips = end.is_none();
+                if end.is_some() {
+                    let why = format!("its message has more than {LONGEST} bytes");
+                    return Err(NoReply::Because(why));
+                }
+            } else if end.is_some() {
                 return Ok(std::mem::take(&mut self.line));
             }
         }

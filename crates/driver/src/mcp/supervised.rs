@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use super::{Server, ToolAnswer};
 use crate::network::Log;
@@ -22,6 +23,8 @@ pub(crate) struct Supervised {
     command: Command,
     folder: PathBuf,
     server: Option<Server>,
+    /// A start that is under way.
+    starting: JoinSet<Result<Server, String>>,
     /// True if it has been started, or should have been.
     started: bool,
     /// The number of restarts since it last answered.
@@ -37,6 +40,7 @@ impl Supervised {
             command: command.clone(),
             folder: folder.to_owned(),
             server: None,
+            starting: JoinSet::new(),
             started: false,
             restarts: 0,
             last: String::new(),
@@ -51,10 +55,7 @@ impl Supervised {
         let alive = self.server.as_mut().is_some_and(Server::is_alive);
         if !alive {
             self.server = None;
-            if std::mem::replace(&mut self.started, true) {
-                self.pause(most, log).await?;
-            }
-            match Server::start(&self.command, &self.folder).await {
+            match self.started(most, log).await {
                 Ok(server) => self.server = Some(server),
                 Err(why) => {
                     self.last.clone_from(&why);
@@ -64,6 +65,22 @@ impl Supervised {
         }
         let missing = || format!("`{}` does not run", self.command.program);
         self.server.as_mut().ok_or_else(missing)
+    }
+
+    /// The program after a start, or after the one that is under way: a start may take longer than a call may.
+    async fn started(&mut self, most: u32, log: &Log) -> Result<Server, String> {
+        if self.starting.is_empty() {
+            if std::mem::replace(&mut self.started, true) {
+                self.pause(most, log).await?;
+            }
+            let (command, folder) = (self.command.clone(), self.folder.clone());
+            self.starting
+                .spawn(async move { Server::start(&command, &folder).await });
+        }
+        match self.starting.join_next().await {
+            Some(Ok(started)) => started,
+            _ => Err(format!("`{}` does not start", self.command.program)),
+        }
     }
 
     /// Waits before a restart, and tells of it.

@@ -1,6 +1,6 @@
 //! Memories as messages: `Memory` of the module `mem`.
 //!
-//! A turn is `{ "role": "user"|"assistant"|"tool"|"system", "text": string }`, with tools also
+//! A turn is `{ "role": "user"|"assistant"|"tool", "text": string }`, with tools also
 //! `"calls": [{ "id", "name", "arguments" }]` and `"results": [{ "call", "text", "failed" }]`.
 
 use std::sync::Arc;
@@ -133,10 +133,10 @@ pub(super) fn drafts(turns: &[Value]) -> Result<Vec<TurnDraft>, String> {
 
 fn draft(turn: &Value) -> Option<TurnDraft> {
     let role = match turn.get("role")?.as_text()? {
-        "user" => Role::User,
+        // A model may have written the memory, and no text of a model becomes part of the instructions.
+        "user" | "system" => Role::User,
         "assistant" => Role::Assistant,
         "tool" => Role::Tool,
-        "system" => Role::System,
         _ => return None,
     };
     let text = turn.get("text")?.as_text()?;

@@ -1,13 +1,12 @@
 //! Files that are replaced as a whole, or not at all.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use super::error::ConnectError;
 use crate::failure::Failure;
+use crate::output;
 
 /// One file to replace, create or remove.
 #[derive(Debug)]
@@ -28,7 +27,9 @@ impl Step {
             return Err(ConnectError::Changed(self.path.clone()).into());
         }
         match &self.to {
-            Some(text) => write(&self.path, text).map_err(Failure::unwritable(&self.path)),
+            Some(text) => {
+                output::replace(&self.path, text).map_err(Failure::unwritable(&self.path))
+            }
             None if self.from.is_none() => Ok(()),
             None => {
                 fs::remove_file(&self.path).map_err(Failure::unwritable(&self.path))?;
@@ -100,23 +101,6 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
     missing.reverse();
     missing
-}
-
-/// Writes a temporary file beside the file and renames it, so that no reader sees half a file. An
-/// existing file keeps its permissions; a new one is readable for its owner only.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    fs::create_dir_all(folder)?;
-    let mut temporary = NamedTempFile::new_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
-    if let Ok(metadata) = fs::metadata(path) {
-        temporary
-            .as_file()
-            .set_permissions(metadata.permissions())?;
-    }
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]

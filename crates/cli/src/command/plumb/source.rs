@@ -15,6 +15,7 @@ use crate::console::Console;
 use crate::environment;
 use crate::failure::Failure;
 use crate::input;
+use crate::output;
 
 /// Reads a file, or standard input if the path is `-`.
 pub fn read(path: &Path) -> Result<String, Failure> {
@@ -45,8 +46,14 @@ fn with_hint(failure: &Failure, hint: String) -> Failure {
     }
 }
 
+/// Writes a file. One that exists is replaced at once, so that a full disk does not leave half a program.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(Failure::unwritable(path))
+    let written = match std::fs::canonicalize(path) {
+        // The file that a link names is replaced, not the link.
+        Ok(file) if file.is_file() => output::replace(&file, text),
+        _ => std::fs::write(path, text),
+    };
+    written.map_err(Failure::unwritable(path))
 }
 
 /// Reads and checks a program, and shows its diagnostics. Returns `None` if it cannot run.

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 use protocol::{Changed, Document, DocumentPosition, Opened, Query, Renamed};
+use uri::Spellings;
 use workspace::Workspace;
 
 #[derive(Debug, Args)]
@@ -86,16 +87,24 @@ fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), Box<dy
     });
     connection.initialize_finish(id, answer)?;
     let sender = &connection.sender;
+    let mut spellings = Spellings::default();
     for message in &connection.receiver {
         match message {
-            Message::Request(request) => {
+            Message::Request(mut request) => {
                 if connection.handle_shutdown(&request)? {
                     return Ok(());
                 }
-                sender.send(respond(&workspace, request).into())?;
+                spellings.read(&mut request.params);
+                let mut answer = respond(&workspace, request);
+                if let Ok(result) = &mut answer.response_result {
+                    spellings.write(result);
+                }
+                sender.send(answer.into())?;
             }
-            Message::Notification(notification) => {
-                for published in apply(&mut workspace, notification) {
+            Message::Notification(mut notification) => {
+                spellings.read(&mut notification.params);
+                for mut published in apply(&mut workspace, notification) {
+                    spellings.write(&mut published.params);
                     sender.send(published.into())?;
                 }
             }

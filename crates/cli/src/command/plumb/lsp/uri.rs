@@ -1,6 +1,61 @@
 //! Converts between file paths and the `file:` URIs of editors.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The URIs of files as the editor spells them. Editors escape more or fewer letters than [`uri`] does, so documents
+/// are told apart by their path.
+#[derive(Debug, Default)]
+pub struct Spellings(HashMap<String, String>);
+
+impl Spellings {
+    /// Replaces the editor's URIs in a message by those of [`uri`].
+    pub fn read(&mut self, message: &mut Value) {
+        each(message, &mut |spelled| {
+            let Some(path) = file(spelled) else { return };
+            let uri = uri(&path);
+            if uri != *spelled {
+                self.0.insert(uri.clone(), std::mem::replace(spelled, uri));
+            }
+        });
+    }
+
+    /// Replaces the URIs in an answer by the editor's.
+    pub fn write(&self, answer: &mut Value) {
+        each(answer, &mut |uri| {
+            if let Some(spelled) = self.0.get(uri) {
+                uri.clone_from(spelled);
+            }
+        });
+    }
+}
+
+/// Goes through the URIs in a message: the fields `uri`, and the names of the fields of `changes`.
+fn each(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| each(item, change)),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                match value {
+                    Value::String(uri) if name == "uri" => change(uri),
+                    Value::Object(changes) if name == "changes" => {
+                        let all = std::mem::take(changes).into_iter();
+                        *changes = all
+                            .map(|(mut uri, edits)| {
+                                change(&mut uri);
+                                (uri, edits)
+                            })
+                            .collect();
+                    }
+                    other => each(other, change),
+                }
+            }
+        }
+        _ => {}
+    }
+}
 
 /// The path in a `file:` URI; `None` for other schemes.
 pub fn file(uri: &str) -> Option<PathBuf> {
