@@ -1,7 +1,7 @@
 //! `ebbtide wrap` with a real client process, in front of the simulated provider.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command};
 
 use crate::home::Home;
@@ -359,4 +359,53 @@ fn a_home_that_does_not_exist_is_not_made() {
     let ran = run(wrap, b"");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(!absent.exists(), "it is not made");
+}
+
+/// A gateway on all addresses is reached at each of this machine's. Not on a machine that is in no network.
+#[test]
+fn an_address_of_this_machine_is_no_upstream_of_a_gateway_on_all_addresses() {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    // Sends nothing.
+    if socket.connect("198.51.100.1:9").is_err() {
+        return;
+    }
+    let own = socket.local_addr().expect("an address").ip();
+    let free = TcpListener::bind("0.0.0.0:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let listen = format!("0.0.0.0:{port}");
+    let wrapped = |upstream: &str| {
+        let options = ["wrap", "--listen", &listen, "--store", "memory"];
+        let script = "echo $OPENAI_BASE_URL";
+        let mut wrap = program(&[&options[..], &["--", "bash", "-c", script]].concat());
+        wrap.env("EBBTIDE_ADMIN_TOKEN", "a-token-of-many-letters");
+        wrap.env("ANTHROPIC_BASE_URL", upstream);
+        wrap.env("OPENAI_BASE_URL", upstream);
+        run(wrap, b"")
+    };
+    let ran = wrapped(&format!("http://{own}:{port}"));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("requests go on"), "{}", ran.stderr);
+    // A gateway of another machine.
+    let ran = wrapped(&format!("http://198.51.100.1:{port}"));
+    assert!(ran.stderr.contains("requests go on"), "{}", ran.stderr);
+}
+
+/// A client appends its paths to the base URL, and the upstream of the outer gateway has no version.
+#[test]
+fn a_wrap_inside_another_keeps_the_form_of_the_base_url() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    for (upstream, version) in [("http://127.0.0.1:9", ""), ("http://127.0.0.1:9/v1", "/v1")] {
+        let wrap = ["wrap", "--listen", &address];
+        let print = ["--", "bash", "-c", "echo $OPENAI_BASE_URL"];
+        let mut nested = program(&[&wrap[..], &["--store", "memory", "--"]].concat());
+        let inner = [&wrap[..], &print].concat();
+        nested.arg(env!("CARGO_BIN_EXE_ebbtide")).args(inner);
+        nested.env("OPENAI_BASE_URL", upstream);
+        let ran = run(nested, b"");
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        assert_eq!(ran.stdout, format!("http://{address}{version}\n"));
+    }
 }
