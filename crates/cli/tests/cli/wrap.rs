@@ -1,8 +1,11 @@
 //! `ebbtide wrap` with a real client process, in front of the simulated provider.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::home::Home;
 use crate::listening::Listening;
@@ -77,6 +80,9 @@ cat <&3 >/dev/null
 {ends}"#
     )
 }
+
+/// The longest that a test waits.
+const LONG: Duration = Duration::from_secs(20);
 
 const HELLO: &str = r#"{"role":"user","content":"hello"}"#;
 
@@ -407,5 +413,68 @@ fn a_wrap_inside_another_keeps_the_form_of_the_base_url() {
         let ran = run(nested, b"");
         assert_eq!(ran.exit, 0, "{}", ran.stderr);
         assert_eq!(ran.stdout, format!("http://{address}{version}\n"));
+    }
+}
+
+/// A provider that reads one request, says so, and answers once it is told to.
+fn held_provider() -> (String, Receiver<()>, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let ((asked, was_asked), (answer, may_answer)) = (channel(), channel());
+    let provider = move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        assert!(stream.read(&mut [0; 4096]).expect("a request") > 0);
+        asked.send(()).expect("a test");
+        if may_answer.recv().is_ok() {
+            let body = r#"{"answered":true}"#;
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+            .expect("a gateway");
+        }
+    };
+    let thread = thread::Builder::new().name("provider".to_owned());
+    thread.spawn(provider).expect("a thread");
+    (url, was_asked, answer)
+}
+
+/// A process of the client still reads an answer. The first Ctrl-C may have been meant for the client.
+#[test]
+fn the_first_ctrl_c_does_not_cut_the_shutdown_short() {
+    for presses in [0, 1, 2] {
+        let home = Home::empty();
+        let (url, was_asked, answer) = held_provider();
+        let left = client(HELLO, "").replace("cat <&3 >/dev/null", "cat <&3");
+        let wait = "until [ -e asked ]; do sleep 0.05; done";
+        let script = format!("({left}) 2>/dev/null & {wait}");
+        let wrap = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory"];
+        let rest = ["--anthropic-url", &url, "--", "bash", "-c", &script];
+        let mut wrap = home.program(&[&wrap[..], &rest].concat());
+        wrap.current_dir(home.path(""));
+        let mut wrap = Beside::start(wrap);
+        was_asked.recv_timeout(LONG).expect("a request");
+        home.write("asked", "");
+        let said = wrap.said_until("storing conversations");
+        assert!(said.contains("responses in progress"), "{said}");
+        if presses > 0 {
+            wrap.signal("INT");
+            let said = wrap.said_until("again to stop immediately");
+            assert!(said.contains("Press Ctrl-C again"), "{said}");
+        }
+        if presses > 1 {
+            wrap.signal("INT");
+            let said = wrap.said_until("Stopped");
+            assert!(said.contains("were cut off"), "{said}");
+        } else {
+            answer.send(()).expect("a provider");
+        }
+        assert_eq!(wrap.exit(), Some(0), "{presses}");
+        // Ends with the process that reads the answer.
+        let mut came = String::new();
+        let stdout = wrap.0.stdout.as_mut().expect("a pipe");
+        stdout.read_to_string(&mut came).expect("UTF-8");
+        assert_eq!(came.contains("answered"), presses < 2, "{presses}: {came}");
     }
 }
