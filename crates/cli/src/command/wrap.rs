@@ -187,10 +187,11 @@ async fn health(address: &str) -> Option<Value> {
 }
 
 /// The settings that a running gateway tells.
-const TOLD: [&str; 6] = [
+const TOLD: [&str; 7] = [
     "mode",
     "upstream.anthropic",
     "upstream.openai",
+    "upstream.chatgpt",
     "policy.window",
     "policy.route",
     "policy.strategy",
@@ -235,6 +236,7 @@ async fn agree(
             "mode" => (setting.text(config), theirs("mode")),
             "upstream.anthropic" => (setting.text(config), upstream("anthropic")),
             "upstream.openai" => (setting.text(config), upstream("openai")),
+            "upstream.chatgpt" => (setting.text(config), upstream("chatgpt").or(Some("none"))),
             "policy.window" => (setting.text(config), theirs("window")),
             "policy.route" => (setting.text(config), theirs("route")),
             "policy.strategy" => {

@@ -144,6 +144,11 @@ fn a_running_gateway_is_used_unless_its_settings_differ() {
     let ran = run(by_variable, b"");
     let told = "already, with `mode observe`";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let mut by_variable = program(&["wrap", "--listen", address, "--", "true"]);
+    by_variable.env("EBBTIDE_UPSTREAM_CHATGPT", "none");
+    let ran = run(by_variable, b"");
+    let told = "with `upstream.chatgpt https://chatgpt.com/backend-api/codex`";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let ran = joined(&["--window", "200k"]);
     assert!(
         ran.stderr.contains("with `--window none`"),
