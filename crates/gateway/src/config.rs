@@ -74,6 +74,9 @@ pub enum Tenancy {
     One,
 }
 
+/// The host of OpenAI's APIs.
+const OPENAI: &str = "api.openai.com";
+
 /// The base URLs of the providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
@@ -81,6 +84,9 @@ pub struct Upstreams {
     pub anthropic: String,
     /// OpenAI Chat Completions and Responses.
     pub openai: String,
+    /// The API of clients that are signed in with a ChatGPT plan, as Codex can be; `None` sends their requests to
+    /// `openai`.
+    pub chatgpt: Option<String>,
 }
 
 /// The settings of compaction.
@@ -215,6 +221,15 @@ impl Config {
         host.is_some_and(|host| host == "anthropic.com" || host.ends_with(".anthropic.com"))
     }
 
+    /// The base URL for requests that are signed in with a ChatGPT plan. `None` if they go to the OpenAI upstream like
+    /// all others: it is not OpenAI itself, which refuses them, or is asked in another dialect.
+    pub(crate) fn chatgpt(&self) -> Option<&str> {
+        let upstream = self.upstream.openai.parse::<http::Uri>().ok()?;
+        let is_openai = upstream.host() == Some(OPENAI);
+        let chatgpt = self.upstream.chatgpt.as_deref();
+        chatgpt.filter(|_| is_openai && !self.openai_over_chat)
+    }
+
     /// The mode as in `ebbtide.toml` and in reports.
     #[must_use]
     pub const fn mode_name(&self) -> &'static str {
@@ -252,10 +267,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 4000)),
-            upstream: Upstreams {
-                anthropic: "https://api.anthropic.com".to_owned(),
-                openai: "https://api.openai.com".to_owned(),
-            },
+            upstream: Upstreams::default(),
             openai_over_chat: false,
             store: None,
             mode: Mode::default(),
@@ -266,6 +278,16 @@ impl Default for Config {
             admin_token: None,
             sites: SiteNames::default(),
             otlp: None,
+        }
+    }
+}
+
+impl Default for Upstreams {
+    fn default() -> Self {
+        Self {
+            anthropic: "https://api.anthropic.com".to_owned(),
+            openai: format!("https://{OPENAI}"),
+            chatgpt: Some("https://chatgpt.com/backend-api/codex".to_owned()),
         }
     }
 }

@@ -149,6 +149,7 @@ async fn call(
         return Err(Fault::params("`name` must be the name of a tool"));
     };
     let Some(call) = tools::Call::parse(name, &arguments) else {
+        let name = message::quotable(name);
         return Err(Fault::params(format!("there is no tool `{name}`")));
     };
     let done = match call {

@@ -15,7 +15,7 @@ use gateway::Running;
 use gateway::config::{Effective, Origin, SETTINGS, Setting};
 use serde_json::Value;
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use self::joined::Joined;
 use self::upstreams::Upstreams;
@@ -101,10 +101,7 @@ pub fn run(
             if let (Some(joined), false) = (&joined, is_asked_to_end) {
                 outlast(joined, console).await;
             }
-            tokio::select! {
-                () = running.shutdown() => {}
-                () = interrupted() => {}
-            }
+            shut_down(running, console).await;
             // Until here, no other command can join.
             if let Some(joined) = joined {
                 joined.remove();
@@ -155,6 +152,33 @@ async fn outlast(joined: &Joined, console: &mut Console) {
     }
 }
 
+/// The time after which a shutdown is said to take long.
+const LONG: Duration = Duration::from_secs(2);
+
+/// Shuts the gateway down. That takes bounded time: it waits for open answers and for the store. The second Ctrl-C
+/// ends it at once, and the first one does not, for it may have been meant for the client.
+async fn shut_down(running: Running, console: &mut Console) {
+    let mut ended = pin!(running.shutdown());
+    let mut interrupt = pin!(interrupted());
+    tokio::select! {
+        () = &mut ended => return,
+        () = &mut interrupt => {}
+        () = sleep(LONG) => {
+            console.note("Ebbtide is finishing responses in progress and storing conversations.");
+            tokio::select! {
+                () = &mut ended => return,
+                () = &mut interrupt => {}
+            }
+        }
+    }
+    interrupt.set(interrupted());
+    console.note("Shutting down. Press Ctrl-C again to stop immediately.");
+    tokio::select! {
+        () = ended => {}
+        () = interrupt => console.note("Stopped. Responses in progress were cut off."),
+    }
+}
+
 /// The health that a gateway there tells; `None` if none answers.
 async fn health(address: &str) -> Option<Value> {
     let health = ask(&format!("{address}/ebbtide/health"), None).await?;
@@ -163,10 +187,11 @@ async fn health(address: &str) -> Option<Value> {
 }
 
 /// The settings that a running gateway tells.
-const TOLD: [&str; 6] = [
+const TOLD: [&str; 7] = [
     "mode",
     "upstream.anthropic",
     "upstream.openai",
+    "upstream.chatgpt",
     "policy.window",
     "policy.route",
     "policy.strategy",
@@ -211,6 +236,7 @@ async fn agree(
             "mode" => (setting.text(config), theirs("mode")),
             "upstream.anthropic" => (setting.text(config), upstream("anthropic")),
             "upstream.openai" => (setting.text(config), upstream("openai")),
+            "upstream.chatgpt" => (setting.text(config), upstream("chatgpt").or(Some("none"))),
             "policy.window" => (setting.text(config), theirs("window")),
             "policy.route" => (setting.text(config), theirs("route")),
             "policy.strategy" => {

@@ -56,6 +56,7 @@ impl Servers {
             upstream: Upstreams {
                 anthropic: url.clone(),
                 openai: url,
+                ..Upstreams::default()
             },
             policy: Policy {
                 window: Some(plan.window),

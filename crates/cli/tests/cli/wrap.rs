@@ -1,8 +1,11 @@
 //! `ebbtide wrap` with a real client process, in front of the simulated provider.
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::home::Home;
 use crate::listening::Listening;
@@ -78,6 +81,9 @@ cat <&3 >/dev/null
     )
 }
 
+/// The longest that a test waits.
+const LONG: Duration = Duration::from_secs(20);
+
 const HELLO: &str = r#"{"role":"user","content":"hello"}"#;
 
 fn wrap(options: &[&str], client: &str) -> Ran {
@@ -137,6 +143,11 @@ fn a_running_gateway_is_used_unless_its_settings_differ() {
     by_variable.env("EBBTIDE_MODE", "on");
     let ran = run(by_variable, b"");
     let told = "already, with `mode observe`";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let mut by_variable = program(&["wrap", "--listen", address, "--", "true"]);
+    by_variable.env("EBBTIDE_UPSTREAM_CHATGPT", "none");
+    let ran = run(by_variable, b"");
+    let told = "with `upstream.chatgpt https://chatgpt.com/backend-api/codex`";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let ran = joined(&["--window", "200k"]);
     assert!(
@@ -359,4 +370,116 @@ fn a_home_that_does_not_exist_is_not_made() {
     let ran = run(wrap, b"");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(!absent.exists(), "it is not made");
+}
+
+/// A gateway on all addresses is reached at each of this machine's. Not on a machine that is in no network.
+#[test]
+fn an_address_of_this_machine_is_no_upstream_of_a_gateway_on_all_addresses() {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    // Sends nothing.
+    if socket.connect("198.51.100.1:9").is_err() {
+        return;
+    }
+    let own = socket.local_addr().expect("an address").ip();
+    let free = TcpListener::bind("0.0.0.0:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let listen = format!("0.0.0.0:{port}");
+    let wrapped = |upstream: &str| {
+        let options = ["wrap", "--listen", &listen, "--store", "memory"];
+        let script = "echo $OPENAI_BASE_URL";
+        let mut wrap = program(&[&options[..], &["--", "bash", "-c", script]].concat());
+        wrap.env("EBBTIDE_ADMIN_TOKEN", "a-token-of-many-letters");
+        wrap.env("ANTHROPIC_BASE_URL", upstream);
+        wrap.env("OPENAI_BASE_URL", upstream);
+        run(wrap, b"")
+    };
+    let ran = wrapped(&format!("http://{own}:{port}"));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("requests go on"), "{}", ran.stderr);
+    // A gateway of another machine.
+    let ran = wrapped(&format!("http://198.51.100.1:{port}"));
+    assert!(ran.stderr.contains("requests go on"), "{}", ran.stderr);
+}
+
+/// A client appends its paths to the base URL, and the upstream of the outer gateway has no version.
+#[test]
+fn a_wrap_inside_another_keeps_the_form_of_the_base_url() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    for (upstream, version) in [("http://127.0.0.1:9", ""), ("http://127.0.0.1:9/v1", "/v1")] {
+        let wrap = ["wrap", "--listen", &address];
+        let print = ["--", "bash", "-c", "echo $OPENAI_BASE_URL"];
+        let mut nested = program(&[&wrap[..], &["--store", "memory", "--"]].concat());
+        let inner = [&wrap[..], &print].concat();
+        nested.arg(env!("CARGO_BIN_EXE_ebbtide")).args(inner);
+        nested.env("OPENAI_BASE_URL", upstream);
+        let ran = run(nested, b"");
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        assert_eq!(ran.stdout, format!("http://{address}{version}\n"));
+    }
+}
+
+/// A provider that reads one request, says so, and answers once it is told to.
+fn held_provider() -> (String, Receiver<()>, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let ((asked, was_asked), (answer, may_answer)) = (channel(), channel());
+    let provider = move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        assert!(stream.read(&mut [0; 4096]).expect("a request") > 0);
+        asked.send(()).expect("a test");
+        if may_answer.recv().is_ok() {
+            let body = r#"{"answered":true}"#;
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+            .expect("a gateway");
+        }
+    };
+    let thread = thread::Builder::new().name("provider".to_owned());
+    thread.spawn(provider).expect("a thread");
+    (url, was_asked, answer)
+}
+
+/// A process of the client still reads an answer. The first Ctrl-C may have been meant for the client.
+#[test]
+fn the_first_ctrl_c_does_not_cut_the_shutdown_short() {
+    for presses in [0, 1, 2] {
+        let home = Home::empty();
+        let (url, was_asked, answer) = held_provider();
+        let left = client(HELLO, "").replace("cat <&3 >/dev/null", "cat <&3");
+        let wait = "until [ -e asked ]; do sleep 0.05; done";
+        let script = format!("({left}) 2>/dev/null & {wait}");
+        let wrap = ["wrap", "--listen", "127.0.0.1:0", "--store", "memory"];
+        let rest = ["--anthropic-url", &url, "--", "bash", "-c", &script];
+        let mut wrap = home.program(&[&wrap[..], &rest].concat());
+        wrap.current_dir(home.path(""));
+        let mut wrap = Beside::start(wrap);
+        was_asked.recv_timeout(LONG).expect("a request");
+        home.write("asked", "");
+        let said = wrap.said_until("storing conversations");
+        assert!(said.contains("responses in progress"), "{said}");
+        if presses > 0 {
+            wrap.signal("INT");
+            let said = wrap.said_until("again to stop immediately");
+            assert!(said.contains("Press Ctrl-C again"), "{said}");
+        }
+        if presses > 1 {
+            wrap.signal("INT");
+            let said = wrap.said_until("Stopped");
+            assert!(said.contains("were cut off"), "{said}");
+        } else {
+            answer.send(()).expect("a provider");
+        }
+        assert_eq!(wrap.exit(), Some(0), "{presses}");
+        // Ends with the process that reads the answer.
+        let mut came = String::new();
+        let stdout = wrap.0.stdout.as_mut().expect("a pipe");
+        stdout.read_to_string(&mut came).expect("UTF-8");
+        assert_eq!(came.contains("answered"), presses < 2, "{presses}: {came}");
+    }
 }

@@ -34,6 +34,7 @@ mod note;
 mod render;
 mod shrink;
 mod threads;
+mod unknown_answer;
 mod unseal;
 
 pub use compaction::{
@@ -47,4 +48,5 @@ pub(crate) use render::clears;
 pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
 pub use threads::refuse_thread;
+pub use unknown_answer::refuse_unknown_answer;
 pub use unseal::{Unsealed, unseal};

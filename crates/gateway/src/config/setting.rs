@@ -112,6 +112,9 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.upstream.anthropic = url(t)?, |c| Some(quoted(&c.upstream.anthropic));
     "upstream.openai", "the base URL of the OpenAI APIs", "a URL", Openly,
         |c, t| c.upstream.openai = url(t)?, |c| Some(quoted(&c.upstream.openai));
+    "upstream.chatgpt", "the base URL for requests that are signed in with a ChatGPT plan (Codex), as long as `upstream.openai` is OpenAI itself, which refuses them; `none`: they go there too",
+        "a URL, or `none`", Openly,
+        |c, t| c.upstream.chatgpt = optional(t, url)?, |c| Some(quoted(c.upstream.chatgpt.as_deref().unwrap_or(NONE)));
     "upstream.openai_dialect", "how Responses requests reach the OpenAI upstream: as they come, or as Chat Completions",
         "`own` or `chat`", Openly,
         |c, t| c.openai_over_chat = choice(t, &BRIDGES)?, |c| Some(named(&BRIDGES, &c.openai_over_chat));

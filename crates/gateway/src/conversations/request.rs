@@ -6,7 +6,9 @@ use ::conversation::client_compaction::Answered;
 use ::conversation::directory::{Found, Joined, Question, Read};
 use ::conversation::element::Element;
 use ::conversation::incoming::labels;
-use ::conversation::rewrite::{self, betas, own_compaction, refuse_thread, render};
+use ::conversation::rewrite::{
+    self, betas, own_compaction, refuse_thread, refuse_unknown_answer, render,
+};
 use ::conversation::words::Did;
 use ::conversation::{Effect, Hold, Incoming, Input, Origin, Rescue, Sending, Start, Stored};
 use bytes::Bytes;
@@ -110,6 +112,12 @@ impl Inner {
         }
         let naming = Naming::of(&arrival.target, &request);
         let Some((whole, named)) = self.with_earlier(&arrival, &request, now).await else {
+            // A provider that is asked in another dialect does not know the answer either.
+            if self.bridges(dialect)
+                && let Some(direct) = refuse_unknown_answer(&request)
+            {
+                return Verdict::Answer(direct);
+            }
             if request.is_held_by_provider() || request.is_empty() {
                 return passed();
             }

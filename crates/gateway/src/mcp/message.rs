@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use crate::dashboard::one_line;
+
 /// JSON-RPC's codes of errors.
 const NOT_JSON: i32 = -32_700;
 const BAD_REQUEST: i32 = -32_600;
@@ -12,6 +14,14 @@ const UNKNOWN_METHOD: i32 = -32_601;
 const BAD_PARAMS: i32 = -32_602;
 /// MCP's code for a header that contradicts the body or is missing.
 const HEADER_MISMATCH: i32 = -32_020;
+
+/// The longest name that an error quotes whole, in characters.
+const SHOWN: usize = 80;
+
+/// A name from a message, short enough to quote in an error.
+pub(super) fn quotable(name: &str) -> String {
+    one_line(name, SHOWN)
+}
 
 /// A request or a notification.
 #[derive(Debug)]
@@ -149,6 +159,7 @@ impl Fault {
     }
 
     pub(super) fn method(method: &str) -> Self {
+        let method = quotable(method);
         Self::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))
     }
 

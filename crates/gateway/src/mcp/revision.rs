@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::message::{Fault, Message, one};
+use super::message::{Fault, Message, one, quotable};
 
 pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const DISCOVER: &str = "server/discover";
@@ -130,7 +130,9 @@ fn agree(name: &str, header: Option<&str>, body: &str) -> Result<(), Fault> {
     match header {
         Some(header) if header == body => Ok(()),
         Some(header) => Err(Fault::header(format!(
-            "the header {name} says `{header}`, and the body says `{body}`"
+            "the header {name} says `{}`, and the body says `{}`",
+            quotable(header),
+            quotable(body)
         ))),
         None => Err(Fault::header(format!("the header {name} is missing"))),
     }

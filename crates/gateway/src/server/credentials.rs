@@ -132,6 +132,8 @@ mod tests {
             one,
             by(&[("x-api-key", "k"), ("authorization", "Bearer k")], "/")
         );
+        let account = [("authorization", "Bearer k"), ("chatgpt-account-id", "a")];
+        assert_eq!(one, by(&account, "/"));
         let headers = map(&[("x-api-key", "k")]);
         assert_ne!(one, Credentials::in_headers(&headers).tenant(&[8; 32]));
     }

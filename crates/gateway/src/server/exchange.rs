@@ -7,8 +7,8 @@ use std::time::Duration;
 use context::coded::ErrorCode;
 use context::{Text, Tokens};
 use history::{ConversationId, Tenant};
-use http::HeaderMap;
 use http::request::Parts;
+use http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -145,6 +145,14 @@ impl Exchange {
         let keeping = since.elapsed();
         self.times.keeping = Some(keeping);
         self.state.metrics.keeping_time(keeping);
+    }
+
+    /// The URL at the provider for the client's request.
+    pub(crate) fn url(&self, parts: &Parts) -> Option<Uri> {
+        let provider = self.route.provider;
+        self.state
+            .upstream
+            .url(provider, &parts.uri, &parts.headers)
     }
 
     /// The longest silence allowed to the provider.

@@ -64,6 +64,10 @@ pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Value> {
         "store": if well { "ok" } else { "failing" },
         "damaged": damaged,
         "instead_of_file": state.instead_of_file,
-        "upstreams": {"anthropic": config.upstream.anthropic, "openai": config.upstream.openai},
+        "upstreams": {
+            "anthropic": config.upstream.anthropic,
+            "openai": config.upstream.openai,
+            "chatgpt": config.upstream.chatgpt,
+        },
     }))
 }

@@ -189,7 +189,7 @@ impl State {
             secret,
             control,
             core,
-            upstream: Upstream::new(&config.upstream)?,
+            upstream: Upstream::new(&config)?,
             gate: Gate::new(config.limits),
             sites: Sites::new(config.listen, &config.sites.hosts, &config.sites.origins),
             spans: Spans::new(config.otlp.as_deref(), secret, (gateway.clock)())?,

@@ -77,10 +77,7 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
     }
     if let Endpoint::Generate(_) = exchange.route.endpoint {
         // Before anything is decided: a summary under way gives way now.
-        let url = exchange
-            .state
-            .upstream
-            .url(exchange.route.provider, target(&parts));
+        let url = exchange.url(&parts);
         let core = &exchange.state.core;
         exchange.places.server = url.map(|url| core.occupy(&url.to_string()));
     }
@@ -155,7 +152,7 @@ fn tenant(state: &State, parts: &Parts) -> Option<Tenant> {
 /// Asks the inner half. If it panics, forwards the client's own bytes.
 async fn decide(exchange: &Exchange, parts: &Parts, tenant: Tenant, body: Bytes) -> Verdict {
     let state = &exchange.state;
-    let url = state.upstream.url(exchange.route.provider, target(parts));
+    let url = exchange.url(parts);
     let arrival = Arrival {
         endpoint: exchange.route.endpoint,
         target: target(parts).to_owned(),

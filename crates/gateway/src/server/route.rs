@@ -84,8 +84,16 @@ pub(super) fn tidied(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok().filter(|tidy| tidy != uri)
 }
 
-/// Decides by a header that only Anthropic uses, then by the path, then by the header of the key.
+/// Returns true for the requests of a client that is signed in with a ChatGPT plan. Codex names the account.
+pub(super) fn is_of_chatgpt(headers: &HeaderMap) -> bool {
+    headers.contains_key("chatgpt-account-id")
+}
+
+/// Decides by headers that only one provider's clients use, then by the path, then by the header of the key.
 fn provider(path: &str, headers: &HeaderMap) -> Provider {
+    if is_of_chatgpt(headers) {
+        return Provider::OpenAi;
+    }
     let anthropic_header = headers
         .keys()
         .any(|name| name.as_str().starts_with("anthropic-"));
@@ -183,12 +191,14 @@ mod tests {
     fn shared_paths_by_the_headers() {
         let version = ("anthropic-version", "2023-06-01");
         let (bearer, key) = (("authorization", "Bearer k"), ("x-api-key", "k"));
+        let account = ("chatgpt-account-id", "a");
         let models = "GET /v1/models";
         check(&[
             (models, &[version], ANTHROPIC, "other_anthropic"),
             (models, &[version, bearer], ANTHROPIC, "other_anthropic"),
             (models, &[key], ANTHROPIC, "other_anthropic"),
             (models, &[bearer], OPENAI, "other_openai"),
+            ("GET /api/models", &[account], OPENAI, "other_openai"),
             (
                 "POST /v1/chat/completions",
                 &[version],

@@ -25,6 +25,7 @@ async fn gateway(upstream: &str, fail_at: Option<Stage>) -> Running {
             upstream: Upstreams {
                 anthropic: upstream.to_owned(),
                 openai: upstream.to_owned(),
+                ..Upstreams::default()
             },
             ..Config::default()
         },

@@ -5,14 +5,14 @@ use std::io;
 use std::time::Duration;
 
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{Request, Response, Uri};
+use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use model::{Outgoing, Unanswered};
 
-use crate::config::Upstreams;
+use crate::config::{Config, Upstreams};
 use crate::server::refusal::Reason;
-use crate::server::route::Provider;
+use crate::server::route::{Provider, is_of_chatgpt};
 use crate::server::{Body, ServeError};
 
 /// The connect time-out.
@@ -25,6 +25,8 @@ const IDLE: Duration = Duration::from_secs(30);
 pub(crate) struct Upstream {
     anthropic: Base,
     openai: Base,
+    /// For requests that are signed in with a ChatGPT plan.
+    chatgpt: Option<Base>,
     outgoing: Outgoing,
 }
 
@@ -86,10 +88,16 @@ impl Base {
 }
 
 impl Upstream {
-    pub(crate) fn new(urls: &Upstreams) -> Result<Self, ServeError> {
+    pub(crate) fn new(config: &Config) -> Result<Self, ServeError> {
+        Self::of(&config.upstream, config.chatgpt())
+    }
+
+    fn of(urls: &Upstreams, chatgpt: Option<&str>) -> Result<Self, ServeError> {
         let (anthropic, openai) = (Base::parse(&urls.anthropic)?, Base::parse(&urls.openai)?);
-        let tls = [&anthropic, &openai]
-            .iter()
+        let chatgpt = chatgpt.map(Base::parse).transpose()?;
+        let tls = [Some(&anthropic), Some(&openai), chatgpt.as_ref()]
+            .into_iter()
+            .flatten()
             .any(|base| base.scheme == Scheme::HTTPS);
         let outgoing = Outgoing::new(CONNECTING, IDLE);
         if tls {
@@ -99,27 +107,32 @@ impl Upstream {
         Ok(Self {
             anthropic,
             openai,
+            chatgpt,
             outgoing,
         })
     }
 
     /// Sends everything to one server.
     pub(crate) fn single(url: &str) -> Result<Self, ServeError> {
-        Self::new(&Upstreams {
+        let urls = Upstreams {
             anthropic: url.to_owned(),
             openai: url.to_owned(),
-        })
+            chatgpt: None,
+        };
+        Self::of(&urls, None)
     }
 
-    /// Returns the URL of a request target at a provider.
-    pub(crate) fn url(&self, to: Provider, target: &str) -> Option<Uri> {
-        self.base(to).join(target)
-    }
-
-    const fn base(&self, of: Provider) -> &Base {
-        match of {
-            Provider::Anthropic => &self.anthropic,
-            Provider::OpenAi => &self.openai,
+    /// Returns the URL at a provider for a client's request.
+    pub(crate) fn url(&self, to: Provider, target: &Uri, headers: &HeaderMap) -> Option<Uri> {
+        let target = target.path_and_query().map_or("/", PathAndQuery::as_str);
+        match (to, &self.chatgpt) {
+            (Provider::Anthropic, _) => self.anthropic.join(target),
+            (Provider::OpenAi, Some(chatgpt)) if is_of_chatgpt(headers) => {
+                // Its paths have no version; the gateway's base URL has one, for OpenAI's.
+                let bare = target.strip_prefix("/v1");
+                chatgpt.join(bare.filter(|bare| bare.starts_with('/')).unwrap_or(target))
+            }
+            (Provider::OpenAi, _) => self.openai.join(target),
         }
     }
 
@@ -129,12 +142,8 @@ impl Upstream {
         to: Provider,
         mut request: Request<Body>,
     ) -> Result<Response<Incoming>, Reason> {
-        let base = self.base(to);
-        let target = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |target| target.as_str());
-        *request.uri_mut() = base.join(target).ok_or(Reason::BrokenBody)?;
+        let url = self.url(to, request.uri(), request.headers());
+        *request.uri_mut() = url.ok_or(Reason::BrokenBody)?;
         *request.version_mut() = http::Version::HTTP_11;
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         self.outgoing.send(request).await.map_err(|error| {
@@ -183,7 +192,43 @@ fn chain(error: &(dyn Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Base;
+    use http::HeaderMap;
+
+    use super::{Base, Upstream};
+    use crate::config::Config;
+    use crate::server::route::Provider;
+
+    #[test]
+    fn only_an_account_at_openai_itself_leads_to_chatgpt() {
+        const OPENAI: &str = "https://api.openai.com/v1/responses";
+        const CHATGPT: &str = "https://chatgpt.com/backend-api/codex/responses";
+        let account = [("chatgpt-account-id", "a")];
+        let url = |headers: &[(&'static str, &'static str)], change: &dyn Fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            let pairs = headers.iter();
+            let pairs = pairs.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+            let headers: HeaderMap = pairs.collect();
+            let upstream = Upstream::new(&config).unwrap();
+            let target = "/v1/responses".parse().unwrap();
+            let url = upstream.url(Provider::OpenAi, &target, &headers);
+            url.unwrap().to_string()
+        };
+        assert_eq!(url(&account, &|_| {}), CHATGPT);
+        assert_eq!(url(&[("authorization", "Bearer k")], &|_| {}), OPENAI);
+        let versioned = |config: &mut Config| config.upstream.openai.push_str("/v1");
+        assert_eq!(url(&account, &versioned), CHATGPT);
+        assert_eq!(
+            url(&account, &|config| config.upstream.chatgpt = None),
+            OPENAI
+        );
+        assert_eq!(
+            url(&account, &|config| config.openai_over_chat = true),
+            OPENAI
+        );
+        let other = |config: &mut Config| config.upstream.openai = "http://h".to_owned();
+        assert_eq!(url(&account, &other), "http://h/v1/responses");
+    }
 
     #[test]
     fn base_and_target_are_joined() {

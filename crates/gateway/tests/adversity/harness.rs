@@ -124,6 +124,7 @@ fn gateway(store: &Path, upstream: &str, (route, early): (RouteChoice, bool)) ->
         upstream: Upstreams {
             anthropic: upstream.to_owned(),
             openai: upstream.to_owned(),
+            ..Upstreams::default()
         },
         store: Some(store.to_owned()),
         tenants: gateway::config::Tenancy::Keys,

@@ -89,6 +89,7 @@ impl House {
             upstream: Upstreams {
                 anthropic: sim.url(),
                 openai: sim.url(),
+                ..Upstreams::default()
             },
             tenants: gateway::config::Tenancy::Keys,
             ..Config::default()

@@ -102,6 +102,7 @@ pub async fn kept_by(
         upstream: Upstreams {
             anthropic: provider.url(),
             openai: provider.url(),
+            ..Upstreams::default()
         },
         ..Config::default()
     };

@@ -80,6 +80,7 @@ impl Talk {
             upstream: Upstreams {
                 anthropic: provider.url(),
                 openai: provider.url(),
+                ..Upstreams::default()
             },
             tenants: gateway::config::Tenancy::Keys,
             ..Config::default()

@@ -1,6 +1,6 @@
 //! Responses clients in front of a provider that speaks Chat Completions only.
 
-use gateway::config::Config;
+use gateway::config::{Config, Mode};
 use serde_json::{Value, json};
 use wire::api::{Accumulator, Decoder, Dialect, Reply, Response};
 
@@ -151,5 +151,30 @@ async fn an_answer_is_named_and_a_refusal_is_passed_on() {
             .is_some_and(|it| it.contains("tool"))
     );
     gateway.shutdown().await;
+    provider.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_unknown_answer_is_refused_as_the_provider_itself_refuses_it() {
+    let received = Received::default();
+    let provider = logged(sim::Config::default(), received.clone()).await;
+    let next = json!({"model": "gpt-5.5", "input": "And my name?",
+        "previous_response_id": "resp_of_another_gateway"});
+    let asked = |url: &str| ask(openai(url, "/v1/responses", next.to_string()));
+    let own = asked(&provider.url()).await;
+    let lines = received.lines().len();
+    for mode in [Mode::On, Mode::Observe] {
+        let in_mode = |config: &mut Config| {
+            over_chat(config);
+            config.mode = mode;
+        };
+        let gateway = gateway(&provider.url(), in_mode).await;
+        let came = asked(&gateway.url()).await;
+        assert_eq!(came.status, 400, "{came:?}");
+        assert_eq!(came.json(), own.json());
+        assert_eq!(came.header("x-ebbtide-did"), "refused");
+        gateway.shutdown().await;
+    }
+    assert_eq!(received.lines().len(), lines, "nothing is sent");
     provider.shutdown().await;
 }

@@ -45,6 +45,7 @@ pub async fn keeping(
         upstream: Upstreams {
             anthropic: upstream.to_owned(),
             openai: upstream.to_owned(),
+            ..Upstreams::default()
         },
         tenants: gateway::config::Tenancy::Keys,
         ..Config::default()

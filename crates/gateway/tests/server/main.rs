@@ -7,6 +7,7 @@
 )]
 
 mod bridging;
+mod chatgpt;
 mod compaction;
 mod control;
 mod encodings;

@@ -183,6 +183,23 @@ async fn what_is_no_message_of_mcp_is_refused_with_its_reason() {
 }
 
 #[tokio::test]
+async fn a_long_name_is_clipped_in_its_refusal() {
+    let provider = sim().await;
+    let gateway = gateway(&provider.url(), |_| {}).await;
+    let long = "ä".repeat(9_000);
+    for body in [
+        request("tools/call", &json!({"name": &long})),
+        request(&long, &json!({})),
+    ] {
+        let (_, answer) = message(&gateway.url(), &body, &[]).await;
+        let said = answer["error"]["message"].as_str().expect("a message");
+        assert!(said.starts_with("there is no "), "{said}");
+        assert!(said.ends_with("ä…`") && said.len() < 300, "{said}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
 async fn the_media_types_and_the_size_of_a_message_are_checked() {
     let provider = sim().await;
     let gateway = gateway(&provider.url(), |_| {}).await;

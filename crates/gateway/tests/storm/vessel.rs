@@ -331,6 +331,7 @@ pub fn serve(orders: &Orders, mut control: UnixStream) {
         upstream: Upstreams {
             anthropic: upstream.clone(),
             openai: upstream.clone(),
+            ..Upstreams::default()
         },
         store: Some(store.clone()),
         ..Config::default()

@@ -133,6 +133,7 @@ fn config(url: &str, options: &Options) -> Config {
         upstream: Upstreams {
             anthropic: url.to_owned(),
             openai: url.to_owned(),
+            ..Upstreams::default()
         },
         ..Config::default()
     };

@@ -186,6 +186,8 @@ pub(in crate::api) struct Requests {
     pub unseal: fn(&[&str], &mut Opener<'_>) -> Option<Vec<String>>,
     /// The body that refuses a request of a message thread.
     pub thread_refusal: fn(&Request<'_>) -> Option<String>,
+    /// The body that refuses a request because the answer that it names is not known.
+    pub unknown_answer: fn(&Request<'_>) -> Option<String>,
     /// A tool definition from its name and description, and the schema as JSON.
     pub tool: fn(Object, &str) -> String,
 }

@@ -53,6 +53,13 @@ impl Request<'_> {
     pub fn thread_refusal(&self) -> Option<String> {
         (self.dialect.table().requests.thread_refusal)(self)
     }
+
+    /// The body of the refusal (status 400) of a request that names an earlier answer, if nothing is known of that
+    /// answer. After it, clients send the whole conversation. `None` for a request that names no answer.
+    #[must_use]
+    pub fn unknown_answer(&self) -> Option<String> {
+        (self.dialect.table().requests.unknown_answer)(self)
+    }
 }
 
 impl<'r> Edit<'r> {

@@ -102,6 +102,7 @@ pub(super) static TABLE: Table = Table {
         answer_room: request::answer_room,
         unseal: sealed::unseal,
         thread_refusal: request::thread_refusal,
+        unknown_answer: |_| None,
         tool: request::tool,
     },
 };

@@ -102,6 +102,7 @@ pub(super) static TABLE: Table = Table {
         answer_room: |_, ask| ask.longest,
         unseal: |_, _| None,
         thread_refusal: |_| None,
+        unknown_answer: |_| None,
         tool: request::tool,
     },
 };

@@ -102,6 +102,7 @@ pub(super) static TABLE: Table = Table {
         answer_room: |_, ask| ask.longest,
         unseal: sealed::unseal,
         thread_refusal: |_| None,
+        unknown_answer: request::unknown_answer,
         tool: request::tool,
     },
 };

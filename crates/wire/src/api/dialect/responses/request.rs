@@ -1,12 +1,16 @@
 //! Changes to Responses requests.
 
 use context::Part;
+use serde_json::json;
 
 use super::{NO_CALLS, TABLE};
 use crate::api::dialect::{CompactionAsk, TextAsk};
 use crate::api::edit::{Edit, Piece};
 use crate::api::json::write::Object;
 use crate::api::request::Request;
+
+/// The longest identifier that an error quotes whole, in characters.
+const SHOWN: usize = 80;
 
 /// The last item of a request that asks for a compaction.
 const TRIGGER: &str = r#"{"type":"compaction_trigger"}"#;
@@ -50,6 +54,23 @@ pub(super) fn ask_for_text<'r>(edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
         .remove("background")
         .change("text", |text| text.shift_remove("format").is_some())
         .without_calls(NO_CALLS)
+}
+
+/// The provider's own words: clients look for the code.
+pub(super) fn unknown_answer(request: &Request<'_>) -> Option<String> {
+    let key = TABLE.facts.keys.previous_answer?;
+    let id = request.field_text(key)?;
+    let mut shown: String = id.chars().take(SHOWN).collect();
+    if shown.len() < id.len() {
+        shown.push('…');
+    }
+    let body = json!({"error": {
+        "message": format!("Previous response with id '{shown}' not found."),
+        "type": "invalid_request_error",
+        "param": key,
+        "code": "previous_response_not_found",
+    }});
+    Some(body.to_string())
 }
 
 pub(super) fn tool(named: Object, schema: &str) -> String {
