@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::command_line::{self, Bare, Core, ShellState};
+use super::commands::{self, Effect};
 use super::folder::Folder;
 use super::purposes::only_looks;
 use super::steps::{Action, Step};
@@ -22,6 +23,8 @@ pub(super) struct File {
     written: Option<usize>,
     changes: usize,
     is_deleted: bool,
+    /// The path that it was moved to.
+    moved_to: Option<String>,
     /// The names that its changes declare, the newest last.
     names: Vec<String>,
     /// The line that tells why the last change failed.
@@ -111,13 +114,19 @@ impl Artefacts {
                     Action::Read(path) => {
                         read.insert(path.clone(), number);
                     }
-                    Action::Ran(script) => ran.take(script, step, number),
+                    Action::Ran(script) => {
+                        ran.take(script, step, number);
+                        if step.result.is_some() && !step.failed() {
+                            commands::effects(script)
+                                .into_iter()
+                                .for_each(|effect| take(&mut files, effect, number));
+                        }
+                    }
                     Action::Other => {}
                 }
                 out.follow(action, step, failure);
             }
-            let told = step.result.iter().flat_map(|result| result.text.lines());
-            out.commits.extend(told.filter_map(commit));
+            out.take_commits(step);
         }
         out.commits.dedup();
         out.files = newest_last(files.into_values(), |file| file.last);
@@ -129,6 +138,27 @@ impl Artefacts {
         out.folder = Folder::of(changed.chain(out.read.iter().map(String::as_str)));
         out.commands = newest_last(ran.commands.into_values(), |command| command.last);
         out
+    }
+
+    /// Takes the commits that a step reports. Tools print anything, so the step must have run a command that commits.
+    fn take_commits(&mut self, step: &Step<'_>) {
+        let Some(result) = step.result.filter(|_| !step.is_refused()) else {
+            return;
+        };
+        let history = match step.script() {
+            Some(script) => commands::history(&script),
+            None => commands::History {
+                commits: step.call.own_name().contains("commit"),
+                takes_back: 0,
+            },
+        };
+        if !step.failed() {
+            let left = self.commits.len().saturating_sub(history.takes_back);
+            self.commits.truncate(left);
+        }
+        if history.commits {
+            self.commits.extend(result.text.lines().filter_map(commit));
+        }
     }
 
     /// Notes an error, or the end of one. `failure` is the line that tells why the action failed.
@@ -190,6 +220,41 @@ impl Artefacts {
                     _ => it.at == at,
                 };
                 it.ended = is_over.then_some(step.turn);
+            }
+        }
+    }
+}
+
+/// Changes the state of the files that a command removed, moved or restored.
+fn take(files: &mut HashMap<String, File>, effect: Effect, number: usize) {
+    let at = |path: &str| {
+        let found = files.values().filter(|file| file.is_at(path));
+        let found: Vec<String> = found.map(|file| file.path.clone()).collect();
+        // A relative path that several files end with names one of them, or none.
+        let is_known = found.len() < 2 || path.starts_with(['/', '~']);
+        if is_known { found } else { Vec::new() }
+    };
+    match effect {
+        Effect::Removed(path) => {
+            for path in at(&path) {
+                if let Some(file) = files.get_mut(&path) {
+                    file.is_deleted = true;
+                    file.last = number;
+                }
+            }
+        }
+        Effect::Moved(from, to) => {
+            // Of a folder, the paths inside it stay the same.
+            if let [path] = at(&from).as_slice()
+                && let Some(file) = files.get_mut(path)
+            {
+                file.moved_to = Some(to);
+                file.last = number;
+            }
+        }
+        Effect::Restored(path) => {
+            for path in at(&path) {
+                files.remove(&path);
             }
         }
     }
@@ -334,6 +399,7 @@ impl File {
             return;
         }
         self.failure = None;
+        self.moved_to = None;
         let names = step.declares(&self.path);
         self.names.retain(|name| !names.contains(name));
         self.names.extend(names);
@@ -344,22 +410,45 @@ impl File {
                 self.is_deleted = false;
             }
             Action::Deleted(_) => self.is_deleted = true,
-            _ => self.changes += 1,
+            _ => {
+                self.changes += 1;
+                self.is_deleted = false;
+            }
         }
     }
 
     /// Returns true if the file stands where systems keep files that nobody needs for long.
     pub fn is_temporary(&self) -> bool {
-        let path = self.path.strip_prefix("/private").unwrap_or(&self.path);
-        ["/tmp/", "/var/tmp/", "/var/folders/"]
-            .iter()
-            .any(|folder| path.starts_with(folder))
+        commands::is_temporary(&self.path)
+    }
+
+    /// Returns true if the path names this file, or a folder that it is in. Of a relative path, only the end of the
+    /// file's path is compared.
+    fn is_at(&self, path: &str) -> bool {
+        let is_absolute = path.starts_with(['/', '~']);
+        match self.path.strip_prefix(path) {
+            Some(rest) if is_absolute => rest.is_empty() || rest.starts_with('/'),
+            _ if is_absolute => false,
+            _ => {
+                let before = self.path.strip_suffix(path);
+                before.is_some_and(|it| it.is_empty() || it.ends_with('/'))
+            }
+        }
+    }
+
+    /// `src/a.rs: written (120 lines), then changed once`, with this path.
+    pub fn short_state(&self, path: &str) -> String {
+        self.told(path, 0)
     }
 
     /// `src/a.rs: written (120 lines), then changed once: load, Row`, with this path.
     pub fn state(&self, path: &str) -> String {
         /// The most names.
         const NAMES: usize = 6;
+        self.told(path, NAMES)
+    }
+
+    fn told(&self, path: &str, most: usize) -> String {
         let times = match self.changes {
             1 => "changed once".to_owned(),
             many => format!("changed {many} times"),
@@ -369,14 +458,17 @@ impl File {
             1 => "written (1 line)".to_owned(),
             many => format!("written ({many} lines)"),
         });
+        if let Some(to) = &self.moved_to {
+            return format!("{path}: moved to {to}");
+        }
         let mut state = match (self.is_deleted, made, self.changes) {
-            (true, ..) => "deleted".to_owned(),
+            (true, ..) => return format!("{path}: deleted"),
             (_, Some(made), 0) => made,
             (_, Some(made), _) => format!("{made}, then {times}"),
             (_, None, 0) => "not changed".to_owned(),
             (_, None, _) => times,
         };
-        let newest = self.names.iter().rev().take(NAMES);
+        let newest = self.names.iter().rev().take(most);
         let newest: Vec<&str> = newest.map(String::as_str).collect();
         if !newest.is_empty() {
             state = format!("{state}: {}", newest.join(", "));

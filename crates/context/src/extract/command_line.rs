@@ -33,6 +33,14 @@ const SAY: [&str; 4] = ["echo", "printf", "true", ":"];
 /// Options of tests that change what is printed, not what is tested.
 const LOUD: [&str; 6] = ["-v", "-vv", "--verbose", "-q", "--quiet", "-count=1"];
 
+/// Options that widen what is built or tested.
+const WIDEN: [&str; 5] = [
+    "--all",
+    "--all-features",
+    "--all-targets",
+    "--tests",
+    "--workspace",
+];
 /// Options that choose among tests, with a value and without.
 const CHOOSE: [&str; 5] = ["-run", "-k", "-t", "--filter", "--grep"];
 const CHOOSE_ALONE: [&str; 2] = ["-x", "--"];
@@ -240,10 +248,40 @@ impl Bare {
             place: place.clone(),
             has_conflicts: false,
         };
+        out.simplify();
         if out.is_test() {
             out.words.retain(|word| !LOUD.contains(&word.as_str()));
         }
         out
+    }
+
+    /// Takes out words that change how a program is found, how much it prints and how many jobs it runs.
+    fn simplify(&mut self) {
+        if let [python, option, ..] = self.words.as_slice()
+            && python.starts_with("python")
+            && option == "-m"
+        {
+            self.words.drain(..2);
+        }
+        let is_of = |programs: &[&str]| {
+            let first = self.words.first();
+            first.is_some_and(|it| programs.contains(&it.as_str()))
+        };
+        if is_of(&["cargo", "cmake", "make", "ninja"]) {
+            let mut is_number = false;
+            self.words.retain(|word| {
+                let jobs = word
+                    .strip_prefix("--jobs=")
+                    .or_else(|| word.strip_prefix("-j"));
+                let is_jobs = word == "--jobs" || jobs.is_some();
+                let is_value = is_number && word.bytes().all(|it| it.is_ascii_digit());
+                let is_kept = !is_jobs && !is_value;
+                is_number = word == "--jobs" || jobs == Some("");
+                is_kept
+            });
+        } else if is_of(&["npm", "pnpm", "yarn"]) {
+            self.words.retain(|word| word != "--silent" && word != "-s");
+        }
     }
 
     /// Returns true if it runs tests: `go test`, `pytest`, `npm run test:unit`.
@@ -302,9 +340,19 @@ impl Bare {
             && !own.iter().any(|it| it == "--dry-run");
         own == others
             || is_concluded
+            || widens(own, others)
             || self.is_test() && chooses(own, others)
             || goes_on(own, others)
     }
+}
+
+/// Returns true if the command does the same for more parts of a project.
+fn widens(own: &[String], others: &[String]) -> bool {
+    let is_more = |word: &&String| WIDEN.contains(&word.as_str()) && !others.contains(word);
+    let mut same = own.iter().filter(|word| !is_more(word));
+    own.len() > others.len()
+        && others.iter().all(|it| same.next() == Some(it))
+        && same.next().is_none()
 }
 
 /// Returns true if the others run the same tests with options that choose among them.
@@ -354,7 +402,7 @@ fn parts(masked: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Returns true if a command of a line stands inside something else.
-fn binds(masked: &str) -> bool {
+pub(super) fn binds(masked: &str) -> bool {
     let mut commands = masked.split(['|', ';', '&']);
     commands.any(|command| {
         let first = command.split_whitespace().next().unwrap_or_default();

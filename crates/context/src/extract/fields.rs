@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::artefacts::Artefacts;
+use super::artefacts::{Artefacts, File};
 use super::folder::Folder;
 use super::purposes::purposes;
 use super::recent;
@@ -196,8 +196,17 @@ pub(super) fn clip(text: &str, most: usize) -> String {
     }
 }
 
+/// The number of words. In a script without spaces, two letters count as one.
 fn words(text: &str) -> usize {
-    text.split_whitespace().count()
+    let unspaced = text.chars().filter(|letter| is_unspaced(*letter)).count();
+    text.split_whitespace().count() + unspaced / 2
+}
+
+/// Returns true for letters of scripts that put no spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese.
+const fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}')
 }
 
 /// The words with which the first request stands under the goal.
@@ -228,6 +237,13 @@ fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Toke
     if let Some(Said { turn, text }) = newest.filter(|newest| !is_first(newest)) {
         let by = format!("newest request (turn {}): ", turn + 1);
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
+    }
+    // A few words may change the request: "use option 2".
+    let last = typed.iter().rev().find(|said| !said.text.starts_with('['));
+    if let Some(Said { turn, text }) = last.filter(|last| !is_first(last) && !is_goal(last)) {
+        let entry = format!("newest message (turn {}): {}", turn + 1, one_line(text));
+        let mut room = budget.scaled(0.5);
+        page.add(Field::Goal, &entry, &mut room);
     }
 }
 
@@ -279,16 +295,18 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let newest = || done.files.iter().rev();
     let lasting = newest().filter(|file| !file.is_temporary());
     for file in lasting.chain(newest().filter(|file| file.is_temporary())) {
-        let whole = file.state(&file.path);
-        let is_added = match folder.inside(&file.path).map(|path| file.state(path)) {
-            Some(short) if is_told => page.add(Field::Done, &short, &mut room),
-            Some(short) if page.fits(&[&folder.line(), &short], room) => {
-                is_told = true;
-                page.add(Field::Done, &folder.line(), &mut room);
-                page.add(Field::Done, &short, &mut room)
+        // Where room is short, the names that a change declares are left out first.
+        let is_added = [File::state, File::short_state].iter().any(|state| {
+            match folder.inside(&file.path).map(|path| state(file, path)) {
+                Some(inside) if is_told => page.add(Field::Done, &inside, &mut room),
+                Some(inside) if page.fits(&[&folder.line(), &inside], room) => {
+                    is_told = true;
+                    page.add(Field::Done, &folder.line(), &mut room);
+                    page.add(Field::Done, &inside, &mut room)
+                }
+                _ => page.add(Field::Done, &state(file, &file.path), &mut room),
             }
-            _ => page.add(Field::Done, &whole, &mut room),
-        };
+        });
         if !is_added {
             break;
         }
@@ -437,7 +455,7 @@ pub(super) fn seems_named(text: &str) -> bool {
 
 /// Returns true if a sentence says something by itself; "The command should:" does not.
 fn is_whole(sentence: &str) -> bool {
-    words(sentence) >= 4 && !sentence.ends_with(':')
+    words(sentence) >= 4 && !sentence.ends_with(':') && !sentence.starts_with('#')
 }
 
 /// Adds sentences of the assistant about attempts that failed, newest first.

@@ -22,6 +22,7 @@
 mod artefacts;
 mod census;
 mod command_line;
+mod commands;
 mod fields;
 mod folder;
 mod here_documents;
