@@ -424,7 +424,7 @@ impl Engine {
         told(py, purged).map(Purged::of)
     }
 
-    /// Lets idle conversations leave memory. They come back from the store.
+    /// Lets idle conversations leave memory at once. Requests do so by themselves, a few at a time.
     #[pyo3(signature = (*, now = None))]
     fn rest(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
         let now = time(now)?;

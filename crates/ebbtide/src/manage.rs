@@ -320,15 +320,6 @@ impl Engine {
             before,
         })?)
     }
-
-    /// Lets conversations without a recent request leave memory. Call it now and then; they come back
-    /// from the store.
-    pub fn rest(&self, now: Timestamp) {
-        for (tenant, batch) in self.directory.let_rest(now).to_store {
-            // Without it, a conversation that comes back has no journal of before.
-            let _ = self.write(tenant, &batch);
-        }
-    }
 }
 
 /// The conversations to remove.

@@ -146,7 +146,7 @@ class Engine:
         """Removes a conversation for good, or those last seen before a time, or all; not both at once."""
 
     def rest(self, *, now: float | None = None) -> None:
-        """Lets idle conversations leave memory. They come back from the store."""
+        """Lets idle conversations leave memory at once. Requests do so by themselves, a few at a time."""
 
     def shorten(
         self,
