@@ -302,7 +302,7 @@ impl Engine {
         Ok(Pin::of(&told(py, pin)?))
     }
 
-    /// Removes a pin by its ID. Returns False where there is none.
+    /// Removes a pin by its ID. Returns False where there is none, or where a `#pin` line keeps its text pinned.
     #[pyo3(signature = (conversation, pin, *, now = None))]
     fn unpin(
         &self,
