@@ -302,7 +302,7 @@ impl Engine {
         Ok(Pin::of(&told(py, pin)?))
     }
 
-    /// Removes a pin by its ID. Returns False where there is none.
+    /// Removes a pin by its ID. Returns False where there is none, or where a `#pin` line keeps its text pinned.
     #[pyo3(signature = (conversation, pin, *, now = None))]
     fn unpin(
         &self,
@@ -424,7 +424,7 @@ impl Engine {
         told(py, purged).map(Purged::of)
     }
 
-    /// Lets idle conversations leave memory. They come back from the store.
+    /// Lets idle conversations leave memory at once. Requests do so by themselves, a few at a time.
     #[pyo3(signature = (*, now = None))]
     fn rest(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
         let now = time(now)?;

@@ -427,11 +427,8 @@ impl Pins {
             Directive::Pin(text) => match self.add(text, Origin::User, at, counter)? {
                 Pinned::Added(id) => Ok(id),
                 Pinned::Already(id) => {
-                    // The agent's own pin becomes the user's from now on.
-                    let mut pins = self.pins.iter_mut();
-                    if let Some(pin) = pins.find(|pin| pin.id == id && pin.origin == Origin::Agent)
-                    {
-                        pin.origin = Origin::User;
+                    if self.get(id).is_some_and(|pin| pin.origin == Origin::Agent) {
+                        self.give_to_user(id);
                     }
                     Ok(id)
                 }
@@ -441,6 +438,13 @@ impl Pins {
                 let id = by_id.unwrap_or_else(|| PinId::of(named));
                 self.remove(id).map(|pin| pin.id)
             }
+        }
+    }
+
+    /// Notes that the pin with this id is the user's from now on.
+    pub fn give_to_user(&mut self, id: PinId) {
+        if let Some(pin) = self.pins.iter_mut().find(|pin| pin.id == id) {
+            pin.origin = Origin::User;
         }
     }
 

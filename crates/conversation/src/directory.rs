@@ -41,6 +41,8 @@ pub struct Rested {
     pub pins: usize,
     /// Journals that the store does not have yet.
     pub to_store: Vec<(Tenant, Batch)>,
+    /// True if some that could rest do not yet.
+    pub is_more: bool,
 }
 
 /// The conversations of one process, each with something of the driver's beside it.
@@ -79,28 +81,41 @@ impl<X> Directory<X> {
 
     /// Lets the texts of conversations at rest leave memory, and idle conversations altogether.
     pub fn let_rest(&self, now: Timestamp) -> Rested {
-        self.registry.sweep(now, self.room);
+        self.let_some_rest(now, usize::MAX)
+    }
+
+    /// Works like [`let_rest`](Self::let_rest), but ends after this many idle conversations and journals. The next
+    /// call continues.
+    pub fn let_some_rest(&self, now: Timestamp, most: usize) -> Rested {
+        let is_more = self.registry.sweep_some(now, self.room, most);
         self.commons.elements().sweep();
         self.lineages.sweep(now, self.room.idle);
         let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
         let oldest = now.as_millisecond().saturating_sub(rest);
-        self.rest_before(oldest, now)
+        let mut rested = self.rest_before(oldest, now, most);
+        rested.is_more |= is_more;
+        rested
     }
 
     /// Lets all conversations rest, at the end.
     pub fn let_all_rest(&self, now: Timestamp) -> Rested {
-        self.rest_before(i64::MAX, now)
+        self.rest_before(i64::MAX, now, usize::MAX)
     }
 
-    fn rest_before(&self, oldest: i64, now: Timestamp) -> Rested {
+    fn rest_before(&self, oldest: i64, now: Timestamp, most: usize) -> Rested {
         let mut rested = Rested {
-            to_store: self.registry.take_left(),
+            to_store: self.registry.take_left(most),
+            is_more: self.registry.has_left(),
             ..Rested::default()
         };
         for shared in self.registry.all(None) {
             let mut conversation = shared.lock();
             rested.pins += conversation.pins().iter().count();
             if shared.seen() >= oldest || conversation.is_busy() {
+                continue;
+            }
+            if rested.to_store.len() >= most {
+                rested.is_more = true;
                 continue;
             }
             rested

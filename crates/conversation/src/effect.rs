@@ -100,7 +100,7 @@ pub enum Effect {
     Pinned(Pin),
     /// The text was pinned already, or could not be.
     NotPinned(NotPinned),
-    /// True if there was such a pin.
+    /// True if the text was pinned and no longer is.
     Unpinned(bool),
     /// The order was not taken, for this reason.
     Refuse(Refusal),

@@ -149,14 +149,17 @@ impl PinBook {
         self.outside.push(pin);
     }
 
-    /// Removes a pin that was set from outside.
+    /// Removes a pin that was set from outside. Returns true if the text was pinned and no longer is: a line of the
+    /// user that pins it too keeps it pinned, until its user goes back over it.
     pub(crate) fn remove(&mut self, id: PinId) -> bool {
+        self.changes.set.retain(|set| set.pin.id != id);
+        self.outside.retain(|kept| kept.id != id);
         let removable = self.is_removable(id) && self.pins.remove(id).is_ok();
         if removable {
             self.stands.retain(|&(stands, _)| stands != id);
-            self.changes.set.retain(|set| set.pin.id != id);
-            self.outside.retain(|kept| kept.id != id);
             self.restated.retain(|&restated| restated != id);
+        } else {
+            self.pins.give_to_user(id);
         }
         self.place();
         removable
@@ -202,7 +205,8 @@ impl PinBook {
     }
 
     /// Returns true if this text is pinned.
-    pub(crate) fn has(&self, id: PinId) -> bool {
+    #[must_use]
+    pub fn has(&self, id: PinId) -> bool {
         self.pins.get(id).is_some()
     }
 
@@ -452,6 +456,20 @@ mod tests {
         assert_eq!(book.places().len(), 1);
         book.forget_said(1);
         assert_eq!(book.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_text_that_a_line_pins_too_stays_pinned_until_its_user_goes_back() {
+        for origin in [Origin::Api, Origin::Agent] {
+            let mut book = PinBook::default();
+            let set = book.set("speak French", origin, &Heuristic).unwrap();
+            book.take(3, &turn("#pin speak French"), &Heuristic);
+            let id = set.unwrap().id;
+            assert!(!book.remove(id));
+            assert_eq!(book.iter().next().unwrap().origin, Origin::User);
+            book.forget_said(3);
+            assert!(!book.has(id), "the line was its last support");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Builds an engine.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use context::Tokens;
 use conversation::directory::{Directory, Room};
@@ -167,6 +167,10 @@ impl Builder {
             .unwrap_or_else(|| Arc::new(MemoryEngine::new(secret, Limits::default())));
         let secret = store.secret().map_err(EngineError::NoStore)?;
         let directory = Directory::new(Arc::new(self.terms), secret, self.room);
-        Ok(Engine { directory, store })
+        Ok(Engine {
+            directory,
+            store,
+            rounds: Mutex::default(),
+        })
     }
 }

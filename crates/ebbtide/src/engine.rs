@@ -1,8 +1,8 @@
 //! The engine: carries out what each conversation decides about its requests.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use context::coded::Coded;
@@ -18,6 +18,7 @@ use wire::api::Failure;
 use crate::builder::Builder;
 use crate::client::Client;
 use crate::error::EngineError;
+use crate::rest::Rounds;
 use crate::ticket::{Held, Next, Outgoing, Passage, Ticket};
 use crate::work::Work;
 
@@ -36,6 +37,8 @@ pub(crate) struct Beside {
 pub struct Engine {
     pub(crate) directory: Directory<Beside>,
     pub(crate) store: Arc<dyn history::Engine>,
+    /// Held while conversations leave memory.
+    pub(crate) rounds: Mutex<Rounds>,
 }
 
 impl fmt::Debug for Engine {
@@ -87,6 +90,8 @@ impl Engine {
         let Some((shared, flight)) = self.join(&incoming)? else {
             return Ok(as_it_came(body, Did::Passed, Ticket::default()));
         };
+        // Its own conversation stays: a request of it is under way.
+        self.rest_in_passing(now);
         let passage = Box::new(Passage {
             shared,
             flight,

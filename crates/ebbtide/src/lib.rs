@@ -6,7 +6,8 @@
 //! tools stay as they are, byte for byte. Nothing of the conversation is lost: the engine's history holds the
 //! originals.
 //!
-//! The engine is synchronous. It calls no model and reads no clock: the caller sends, and passes the time.
+//! The engine is synchronous. It calls no model and reads no clock: the caller sends, and passes the time. It has no
+//! thread either: requests let conversations that are idle leave memory, a few at a time (see [`Engine::rest`]).
 //!
 //! | call | takes | gives |
 //! |---|---|---|
@@ -123,6 +124,7 @@ mod digest;
 mod engine;
 mod error;
 mod manage;
+mod rest;
 mod results;
 mod retrieve;
 mod ticket;

@@ -137,7 +137,10 @@ impl Engine {
         })
     }
 
-    /// Removes a pin that was set through [`pin`](Self::pin). Returns `false` where there is none.
+    /// Removes a pin that was set through [`pin`](Self::pin). Returns `true` if its text was pinned and no longer is.
+    ///
+    /// A text that a `#pin` line of the user pins too stays pinned, as the user's: the result is `false`, and only an
+    /// `#unpin` line removes it.
     ///
     /// # Errors
     /// Where the store fails.
@@ -149,15 +152,27 @@ impl Engine {
         now: Timestamp,
     ) -> Result<bool, EngineError> {
         let live = self.live(client, of);
-        let effects = live.map(|shared| shared.lock().on(Input::Unpin(pin), now));
-        let mut effects = effects.into_iter().flatten();
-        let removed = effects.any(|effect| matches!(effect, Effect::Unpinned(true)));
-        let mut stored = false;
+        let resting = match &live {
+            Some(_) => None,
+            None => self.read(client.tenant, |store| Resting::load(store, of))?,
+        };
+        let mut is_there = false;
         self.store.write(client.tenant, &mut |store| {
-            stored = store.remove_pin(of, pin)?;
+            is_there = store.remove_pin(of, pin)?;
             Ok(())
         })?;
-        Ok(removed || stored)
+        // In memory only afterwards: it stays in force if the store fails.
+        if let Some(shared) = live {
+            let mut conversation = shared.lock();
+            let effects = conversation.on(Input::Unpin(pin), now);
+            let mut effects = effects.into_iter();
+            let removed = effects.any(|effect| matches!(effect, Effect::Unpinned(true)));
+            return Ok(removed || (is_there && !conversation.pins().has(pin)));
+        }
+        Ok(resting.is_some_and(|resting| {
+            let model = self.directory.commons.model(resting.model());
+            resting.unpins(&self.directory.terms, &model, pin)
+        }))
     }
 
     /// Orders a summary, and that it is swapped in as soon as it is ready. The next request begins the
@@ -319,15 +334,6 @@ impl Engine {
             conversation,
             before,
         })?)
-    }
-
-    /// Lets conversations without a recent request leave memory. Call it now and then; they come back
-    /// from the store.
-    pub fn rest(&self, now: Timestamp) {
-        for (tenant, batch) in self.directory.let_rest(now).to_store {
-            // Without it, a conversation that comes back has no journal of before.
-            let _ = self.write(tenant, &batch);
-        }
     }
 }
 

@@ -148,9 +148,17 @@ impl Conversations {
         self.inner.writer.is_failing()
     }
 
-    /// Counts a request to a model server until the returned value is dropped: summaries give way to it.
-    pub(crate) fn occupy(&self, url: &str) -> Occupied {
-        self.inner.slots.occupy(url)
+    /// Counts a request to a host until the returned value is dropped: summaries give way to it. `None` if servers are
+    /// told apart by their models too.
+    pub(crate) fn occupy_any(&self, url: &str) -> Option<Occupied> {
+        self.inner.slots.occupy_any(url)
+    }
+
+    /// Counts the request of a ticket at its server until the returned value is dropped. `None` if it belongs to no
+    /// conversation.
+    pub(crate) fn occupy(&self, ticket: &Ticket) -> Option<Occupied> {
+        let (url, model) = ticket.server()?;
+        Some(self.inner.slots.occupy(url, model))
     }
 
     /// Notes what became of a request that came at this time.

@@ -177,7 +177,8 @@ pub trait Reports: Send + Sync {
         what: (Subject, Origin),
     ) -> Report<'_, PinReport>;
 
-    /// Removes a pin; returns `false` if there was none.
+    /// Removes a pin. Returns `true` if its text was pinned and no longer is; a `#pin` line that pins it too keeps it
+    /// pinned.
     fn unpin(&self, viewer: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool>;
 
     /// Gives the conversation's supervisor an order.

@@ -111,7 +111,7 @@ class Engine:
         """Pins a text: it stays in view word for word."""
 
     def unpin(self, conversation: str, pin: str, *, now: float | None = None) -> bool:
-        """Removes a pin by its ID. Returns False where there is none."""
+        """Removes a pin by its ID. Returns False where there is none, or where a `#pin` line keeps its text pinned."""
 
     def compact(self, conversation: str, *, now: float | None = None) -> None:
         """Orders a summary, to be swapped in as soon as it is ready."""
@@ -146,7 +146,7 @@ class Engine:
         """Removes a conversation for good, or those last seen before a time, or all; not both at once."""
 
     def rest(self, *, now: float | None = None) -> None:
-        """Lets idle conversations leave memory. They come back from the store."""
+        """Lets idle conversations leave memory at once. Requests do so by themselves, a few at a time."""
 
     def shorten(
         self,

@@ -97,7 +97,7 @@ fn a_wrong_name_gets_a_suggestion() {
 fn an_address_of_another_machine_is_told_as_such() {
     // From a block that is set aside for documents.
     let ran = check(
-        &["serve", "--listen", "203.0.113.7:4000"],
+        &["serve", "--listen", "203.0.113.7:4000", "--store", "memory"],
         1,
         "error[E0012]",
     );

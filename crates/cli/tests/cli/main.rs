@@ -73,14 +73,17 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// The program with these arguments, at 80 columns, with a home that is empty.
+/// A home folder that does not exist. Not even root can make a folder there.
+const NO_HOME: &str = "/proc/nonexistent";
+
+/// The program with these arguments, at 80 columns, without a home folder.
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ebbtide"));
     command
         .args(arguments)
         .current_dir(data())
         .env_clear()
-        .env("HOME", "/nonexistent")
+        .env("HOME", NO_HOME)
         .env("COLUMNS", "80")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

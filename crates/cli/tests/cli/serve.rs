@@ -256,7 +256,7 @@ fn the_configuration_in_effect() {
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     for line in [
         "listen = \"127.0.0.1:4000\"  # default\n",
-        "store = \"/nonexistent/.local/share/ebbtide/history.db\"  # default\n",
+        "store = \"/proc/nonexistent/.local/share/ebbtide/history.db\"  # default\n",
         "mode = \"observe\"  # EBBTIDE_MODE\n",
         "window = 64000  # --window\n",
     ] {

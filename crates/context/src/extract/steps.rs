@@ -433,7 +433,7 @@ pub(super) fn ends_in(path: &str, end: &str) -> bool {
 }
 
 /// The last part of a path.
-pub(super) fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.rsplit('/').next().unwrap_or(path)
 }

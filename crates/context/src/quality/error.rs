@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::extract::steps::file_name;
 use crate::identifiers;
 
 /// The share of `original` that is not in `regenerated`, or that is there in another order: the mean
@@ -86,11 +87,11 @@ pub fn summary_error(source: &str, summary: &str) -> f64 {
         *found.entry(identifier.text).or_default() += 1;
     }
     let named: HashSet<&str> = identifiers::scan(summary)
-        .flat_map(|identifier| [identifier.text, last_component(identifier.text)])
+        .flat_map(|identifier| [identifier.text, file_name(identifier.text)])
         .collect();
     let identifiers = recall(found, |identifier| {
         named.contains(identifier)
-            || named.contains(last_component(identifier))
+            || named.contains(file_name(identifier))
             || identifiers::mentions(summary, identifier)
     });
     let mut found: HashMap<String, u32> = HashMap::new();
@@ -128,10 +129,6 @@ fn recall<T: AsRef<str> + Ord>(
         }
     }
     (all > 0.0).then(|| kept / all)
-}
-
-fn last_component(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The beginnings of the content words of a text.

@@ -1,6 +1,6 @@
 //! The conversations in memory, by tenant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,13 +83,16 @@ const SHARDS: usize = 16;
 /// At most so many conversations that begin alike are compared with a request.
 const ALIKE: usize = 64;
 
+/// The most changes that wait for a store that refuses them.
+const REFUSED: usize = 4_096;
+
 /// All conversations in memory.
 #[derive(Debug)]
 pub struct Registry<X> {
     shards: [Mutex<HashMap<Tenant, Owned<X>>>; SHARDS],
     count: AtomicUsize,
     /// Changes of those that left, which the store does not have yet.
-    left: Mutex<Vec<(Tenant, Batch)>>,
+    left: Mutex<VecDeque<(Tenant, Batch)>>,
 }
 
 /// A client's session and the agent within it; the main one has no name.
@@ -250,7 +253,18 @@ impl<X> Registry<X> {
 
     /// Lets those leave memory that were not seen for `idle`, and, beyond `most`, a share of those not
     /// seen for longest. One with a request or a preparation under way stays.
-    pub fn sweep(&self, now: Timestamp, Room { most, idle }: Room) {
+    pub fn sweep(&self, now: Timestamp, room: Room) {
+        self.sweep_some(now, room, usize::MAX);
+    }
+
+    /// Works like [`sweep`](Self::sweep), for at most `at_once` of those not seen for `idle`. Returns true if others
+    /// remain.
+    pub(super) fn sweep_some(
+        &self,
+        now: Timestamp,
+        Room { most, idle }: Room,
+        at_once: usize,
+    ) -> bool {
         let mut all = self.all(None);
         all.sort_by_key(|shared| shared.seen());
         let idle = i64::try_from(idle.as_millis()).unwrap_or(i64::MAX);
@@ -260,9 +274,14 @@ impl<X> Registry<X> {
             true => all.len() - most + most / 16,
             false => 0,
         };
+        let mut gone = 0;
         for (index, shared) in all.iter().enumerate() {
-            if index >= beyond && shared.seen() >= oldest {
+            let is_within = index >= beyond;
+            if is_within && shared.seen() >= oldest {
                 break;
+            }
+            if is_within && gone >= at_once {
+                return true;
             }
             // The dashboard shows its journal after it has left.
             let to_store = {
@@ -274,15 +293,36 @@ impl<X> Registry<X> {
             };
             self.left().extend(to_store);
             self.remove(shared);
+            gone += 1;
         }
+        false
     }
 
-    /// Changes of conversations that left memory, which the store does not have yet.
-    pub(super) fn take_left(&self) -> Vec<(Tenant, Batch)> {
-        std::mem::take(&mut self.left())
+    /// Takes at most so many changes of conversations that left memory, which the store does not have yet. The oldest
+    /// come first.
+    pub fn take_left(&self, most: usize) -> Vec<(Tenant, Batch)> {
+        let mut left = self.left();
+        let most = most.min(left.len());
+        left.drain(..most).collect()
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<(Tenant, Batch)>> {
+    /// Returns true if the store lacks changes of conversations that left memory.
+    pub(super) fn has_left(&self) -> bool {
+        !self.left().is_empty()
+    }
+
+    /// Takes back changes that the store refused. Beyond 4,096, the oldest are lost.
+    pub fn give_back(&self, refused: Vec<(Tenant, Batch)>) {
+        let mut left = self.left();
+        // A later journal of a conversation replaces an earlier one, so the order stays.
+        for change in refused.into_iter().rev() {
+            left.push_front(change);
+        }
+        let beyond = left.len().saturating_sub(REFUSED);
+        left.drain(..beyond);
+    }
+
+    fn left(&self) -> MutexGuard<'_, VecDeque<(Tenant, Batch)>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -97,6 +97,14 @@ impl Resting {
         let released = book.take_changes().removed;
         Ok(Accepted { pin, released })
     }
+
+    /// Returns true if the store has this pin and its text is no longer pinned without it. A line of the user that
+    /// pins the text too keeps it pinned.
+    #[must_use]
+    pub fn unpins(&self, terms: &Terms, model: &Model, id: PinId) -> bool {
+        let is_there = self.pins.iter().any(|pinned| pinned.pin.id == id);
+        is_there && self.book(terms, model).is_removable(id)
+    }
 }
 
 #[cfg(test)]

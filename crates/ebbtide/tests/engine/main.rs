@@ -87,6 +87,37 @@ fn pins_survive_every_swap() {
     assert_eq!(pins.len(), 2);
 }
 
+#[test]
+fn a_text_that_a_line_pins_too_is_not_told_as_unpinned() {
+    let mut talk = Talk::new(builder());
+    let of = talk.say("Let us begin.").of.unwrap();
+    let now = talk.now();
+    let mut pin = |text: &str| {
+        let pin = talk.engine.pin(&talk.client, of, text, now).unwrap();
+        talk.say(&format!("#pin {text}"));
+        pin.id
+    };
+    let (first, second) = (pin("Answer in French."), pin("Be brief."));
+    // The newest message is stored with the next request.
+    talk.say("go on");
+    let kept = || {
+        let pins = talk.engine.explain(&talk.client, of).unwrap().pins;
+        let texts = pins.iter().map(|pin| pin.text.to_string());
+        texts.collect::<Vec<_>>()
+    };
+    let both = ["Answer in French.", "Be brief."];
+    assert!(!talk.engine.unpin(&talk.client, of, first, now).unwrap());
+    assert_eq!(kept(), both);
+    // At rest.
+    let later = now + SignedDuration::from_hours(1);
+    talk.engine.rest(later);
+    assert!(!talk.engine.unpin(&talk.client, of, second, later).unwrap());
+    assert_eq!(kept(), both);
+    talk.say("#unpin Be brief.");
+    let pins = talk.engine.explain(&talk.client, of).unwrap().pins;
+    assert_eq!(pins.len(), 1);
+}
+
 /// Talks until there is a summary to make.
 fn to_work(talk: &mut Talk) -> ebbtide::Work {
     let mut number = 0;

@@ -290,7 +290,20 @@ impl Inner {
         let other = self.parts.config.policy.summariser.as_ref();
         let is_elsewhere = other.is_some_and(|other| other.url.is_some());
         let is_apart = is_elsewhere || preparation.route == Route::Extractive;
-        (!is_apart).then(|| self.slots.at(&source.url))
+        let model = self.writing_model(&source.name);
+        (!is_apart).then(|| self.slots.at(&source.url, model))
+    }
+
+    /// Returns true if a summary would keep requests waiting at the server that would write it.
+    pub(super) fn are_few_slots(&self, passage: &Passage) -> bool {
+        let model = self.writing_model(passage.flight.model_name());
+        self.slots.are_few(&passage.arrival.url, model)
+    }
+
+    /// The name of the model that writes summaries for conversations with this one.
+    fn writing_model<'n>(&'n self, own: &'n str) -> &'n str {
+        let other = self.parts.config.policy.summariser.as_ref();
+        other.map_or(own, |other| &other.model)
     }
 
     /// The ways that are open for this request.

@@ -583,19 +583,22 @@ impl Reporter<'_> {
         pin: PinId,
     ) -> Result<bool, ReportError> {
         let found = self.find(asker, id).await?;
-        let stored = self.past(&found, id).await?.pins;
-        let there = stored.iter().any(|pinned| pinned.pin.id == pin);
+        let load = move |store: &dyn Store| Resting::load(store, id);
+        let resting = self.writer.read(found.tenant, load).await?;
         let work = Box::new(move |store: &mut dyn Store| store.remove_pin(id, pin).map(drop));
         // In memory only afterwards: it stays in force if the client hears that nothing was removed.
         self.writer.write_or_take_back(found.tenant, work).await?;
-        let in_memory = found.shared.as_ref();
-        let now = (self.parts.clock)();
-        let removed = in_memory.is_some_and(|shared| {
-            let effects = shared.lock().on(Input::Unpin(pin), now);
-            let is_removed = |effect: &Effect| matches!(effect, Effect::Unpinned(true));
-            effects.iter().any(is_removed)
+        let unpins = resting.is_some_and(|resting| {
+            let model = self.directory.commons.model(resting.model());
+            resting.unpins(&self.directory.terms, &model, pin)
         });
-        Ok(removed || there)
+        let Some(shared) = &found.shared else {
+            return Ok(unpins);
+        };
+        let mut live = shared.lock();
+        let effects = live.on(Input::Unpin(pin), (self.parts.clock)());
+        let is_removed = |effect: &Effect| matches!(effect, Effect::Unpinned(true));
+        Ok(effects.iter().any(is_removed) || (unpins && !live.pins().has(pin)))
     }
 
     async fn order(

@@ -309,7 +309,7 @@ impl Inner {
                 return decided;
             }
             self.begin_what_is_waited_for(passage);
-            if self.slots.are_few(&passage.arrival.url) {
+            if self.are_few_slots(passage) {
                 shared.beside.hurry();
             }
             match hold {

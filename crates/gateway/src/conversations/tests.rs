@@ -3,6 +3,7 @@
 mod held;
 mod resting;
 mod settling;
+mod unpinning;
 
 use std::sync::Arc;
 

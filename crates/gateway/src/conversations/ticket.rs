@@ -151,6 +151,12 @@ impl Ticket {
         self.passage.take()
     }
 
+    /// The URL and the model's name of the request.
+    pub(super) fn server(&self) -> Option<(&str, &str)> {
+        let passage = self.passage.as_ref()?;
+        Some((&passage.arrival.url, passage.flight.model_name()))
+    }
+
     /// Returns true if the provider may find the request too long: it takes at least half of the
     /// presumed window and could be made smaller.
     #[must_use]

@@ -76,10 +76,10 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
         return Err(Reason::NoUpgrade);
     }
     if let Endpoint::Generate(_) = exchange.route.endpoint {
-        // Before anything is decided: a summary under way gives way now.
+        // Before anything is read: a summary under way gives way now.
         let url = exchange.url(&parts);
         let core = &exchange.state.core;
-        exchange.places.server = url.map(|url| core.occupy(&url.to_string()));
+        exchange.places.server = url.and_then(|url| core.occupy_any(&url.to_string()));
     }
     if exchange.route.endpoint == Endpoint::Other {
         return pass(exchange, parts, body).await;
@@ -105,6 +105,9 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
     match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Reply::Local(direct)),
         Verdict::Send(mut outgoing, ticket) => {
+            if exchange.places.server.is_none() {
+                exchange.places.server = exchange.state.core.occupy(&ticket);
+            }
             // Only what is still the client's own goes out as it was encoded.
             let is_own = outgoing.body.as_ptr() == decoded.as_ptr();
             let goes = is_own && !bridge::applies(exchange, &parts);

@@ -68,3 +68,29 @@ async fn an_idle_server_writes_the_summary() {
     let made = r#"ebbtide_preparations_total{route="readable",result="ready"} 2"#;
     assert!(metrics.contains(made), "{metrics}");
 }
+
+#[tokio::test]
+async fn a_server_with_one_slot_is_noticed_after_two_waits() {
+    let house = House::before(one_slot(), |config| {
+        config.policy.route = RouteChoice::Readable;
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    // The longest request before each swap.
+    let mut longest = vec![Duration::ZERO];
+    for n in 0..80 {
+        let began = Instant::now();
+        let came = agent.tell(&house, n, 700).await;
+        if came.did().contains("swapped") {
+            longest.push(Duration::ZERO);
+        }
+        let newest = longest.last_mut().unwrap();
+        *newest = began.elapsed().max(*newest);
+        if longest.len() == 5 {
+            break;
+        }
+    }
+    house.close().await;
+    let waited: Vec<bool> = longest.iter().map(|took| *took > SOON).collect();
+    assert!(waited[0] && !waited[2..].contains(&true), "{longest:?}");
+}
