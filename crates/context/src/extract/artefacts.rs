@@ -6,7 +6,7 @@ use super::command_line::{self, Bare, Core, ShellState};
 use super::commands::{self, Effect};
 use super::folder::Folder;
 use super::purposes::only_looks;
-use super::steps::{Action, Step};
+use super::steps::{self, Action, Step};
 use crate::summary::one_line;
 
 /// The longest command or line of output that is quoted whole, in bytes.
@@ -420,6 +420,16 @@ impl File {
     /// Returns true if the file stands where systems keep files that nobody needs for long.
     pub fn is_temporary(&self) -> bool {
         commands::is_temporary(&self.path)
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        steps::file_name(&self.path)
+    }
+
+    /// Returns true if it is not there any more.
+    pub const fn is_gone(&self) -> bool {
+        self.is_deleted || self.moved_to.is_some()
     }
 
     /// Returns true if the path names this file, or a folder that it is in. Of a relative path, only the end of the

@@ -294,7 +294,20 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut is_told = false;
     let newest = || done.files.iter().rev();
     let lasting = newest().filter(|file| !file.is_temporary());
-    for file in lasting.chain(newest().filter(|file| file.is_temporary())) {
+    let all: Vec<&File> = lasting
+        .chain(newest().filter(|file| file.is_temporary()))
+        .collect();
+    let shortest = all
+        .iter()
+        .map(|file| page.cost(&file.short_state(file.name())));
+    // Where not all of them fit with their state, part of the room is for the names of the others.
+    let others = match shortest.sum::<Tokens>() > room {
+        true => room.scaled(0.4),
+        false => Tokens::ZERO,
+    };
+    room = room.saturating_sub(others);
+    let mut told = 0;
+    for file in &all {
         // Where room is short, the names that a change declares are left out first.
         let is_added = [File::state, File::short_state].iter().any(|state| {
             match folder.inside(&file.path).map(|path| state(file, path)) {
@@ -310,6 +323,11 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         if !is_added {
             break;
         }
+        told += 1;
+    }
+    room += others;
+    if let Some(entry) = also_changed(page, all.get(told..).unwrap_or_default(), room) {
+        page.add(Field::Done, &entry, &mut room);
     }
     let short = |path: &'_ String| match folder.inside(path) {
         Some(inside) if is_told => inside.to_owned(),
@@ -320,6 +338,27 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         let entry = format!("read: {}", read.join(", "));
         page.add(Field::Done, &entry, &mut room);
     }
+}
+
+/// The names of other changed files, as many as fit: `also changed: rows.rs, load.rs, and 4 more`.
+fn also_changed(page: &Page<'_>, files: &[&File], room: Tokens) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for file in files.iter().filter(|file| !file.is_gone()) {
+        if !names.contains(&file.name()) {
+            names.push(file.name());
+        }
+    }
+    let line = |most: usize| {
+        let shown = names.get(..most).unwrap_or_default().join(", ");
+        match names.len().saturating_sub(most) {
+            0 => format!("also changed: {shown}"),
+            more => format!("also changed: {shown}, and {more} more"),
+        }
+    };
+    let most = (1..=names.len())
+        .rev()
+        .find(|most| page.fits(&[&line(*most)], room))?;
+    Some(line(most))
 }
 
 /// Commands with their last outcome: those that failed, then those that ran often, then the newest.
