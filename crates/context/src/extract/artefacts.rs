@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::command_line::{self, Bare, Core, ShellState};
-use super::commands::{self, Effect};
+use super::commands;
+use super::files::{self, File};
 use super::folder::Folder;
 use super::purposes::only_looks;
-use super::steps::{self, Action, Step};
+use super::steps::{Action, Step};
 use crate::summary::one_line;
 
 /// The longest command or line of output that is quoted whole, in bytes.
@@ -15,23 +16,6 @@ const LINE: usize = 180;
 const REMEMBERED: usize = 256;
 /// The most files that were only read.
 const READ: usize = 8;
-
-/// The state of a file.
-#[derive(Clone, Debug, Default)]
-pub(super) struct File {
-    pub path: String,
-    written: Option<usize>,
-    changes: usize,
-    is_deleted: bool,
-    /// The path that it was moved to.
-    moved_to: Option<String>,
-    /// The names that its changes declare, the newest last.
-    names: Vec<String>,
-    /// The line that tells why the last change failed.
-    failure: Option<String>,
-    /// The step that touched it last.
-    pub last: usize,
-}
 
 /// A command and its outcomes.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +103,7 @@ impl Artefacts {
                         if step.result.is_some() && !step.failed() {
                             commands::effects(script)
                                 .into_iter()
-                                .for_each(|effect| take(&mut files, effect, number));
+                                .for_each(|effect| files::take(&mut files, effect, number));
                         }
                     }
                     Action::Other => {}
@@ -220,41 +204,6 @@ impl Artefacts {
                     _ => it.at == at,
                 };
                 it.ended = is_over.then_some(step.turn);
-            }
-        }
-    }
-}
-
-/// Changes the state of the files that a command removed, moved or restored.
-fn take(files: &mut HashMap<String, File>, effect: Effect, number: usize) {
-    let at = |path: &str| {
-        let found = files.values().filter(|file| file.is_at(path));
-        let found: Vec<String> = found.map(|file| file.path.clone()).collect();
-        // A relative path that several files end with names one of them, or none.
-        let is_known = found.len() < 2 || path.starts_with(['/', '~']);
-        if is_known { found } else { Vec::new() }
-    };
-    match effect {
-        Effect::Removed(path) => {
-            for path in at(&path) {
-                if let Some(file) = files.get_mut(&path) {
-                    file.is_deleted = true;
-                    file.last = number;
-                }
-            }
-        }
-        Effect::Moved(from, to) => {
-            // Of a folder, the paths inside it stay the same.
-            if let [path] = at(&from).as_slice()
-                && let Some(file) = files.get_mut(path)
-            {
-                file.moved_to = Some(to);
-                file.last = number;
-            }
-        }
-        Effect::Restored(path) => {
-            for path in at(&path) {
-                files.remove(&path);
             }
         }
     }
@@ -384,110 +333,6 @@ fn settle(open: &mut Vec<Bare>, (script, worked): (&str, &[&Bare])) -> Option<Ov
 fn failure(step: &Step<'_>) -> Option<String> {
     let line = || step.telling_line().map(clipped).unwrap_or_default();
     step.failed().then(line)
-}
-
-impl File {
-    fn take(
-        &mut self,
-        action: &Action,
-        (step, failure): (&Step<'_>, Option<String>),
-        number: usize,
-    ) {
-        self.last = number;
-        if failure.is_some() {
-            self.failure = failure.filter(|line| !line.is_empty());
-            return;
-        }
-        self.failure = None;
-        self.moved_to = None;
-        let names = step.declares(&self.path);
-        self.names.retain(|name| !names.contains(name));
-        self.names.extend(names);
-        match action {
-            Action::Wrote(_, lines) => {
-                self.written = Some(*lines);
-                self.changes = 0;
-                self.is_deleted = false;
-            }
-            Action::Deleted(_) => self.is_deleted = true,
-            _ => {
-                self.changes += 1;
-                self.is_deleted = false;
-            }
-        }
-    }
-
-    /// Returns true if the file stands where systems keep files that nobody needs for long.
-    pub fn is_temporary(&self) -> bool {
-        commands::is_temporary(&self.path)
-    }
-
-    /// The last part of the path.
-    pub fn name(&self) -> &str {
-        steps::file_name(&self.path)
-    }
-
-    /// Returns true if it is not there any more.
-    pub const fn is_gone(&self) -> bool {
-        self.is_deleted || self.moved_to.is_some()
-    }
-
-    /// Returns true if the path names this file, or a folder that it is in. Of a relative path, only the end of the
-    /// file's path is compared.
-    fn is_at(&self, path: &str) -> bool {
-        let is_absolute = path.starts_with(['/', '~']);
-        match self.path.strip_prefix(path) {
-            Some(rest) if is_absolute => rest.is_empty() || rest.starts_with('/'),
-            _ if is_absolute => false,
-            _ => {
-                let before = self.path.strip_suffix(path);
-                before.is_some_and(|it| it.is_empty() || it.ends_with('/'))
-            }
-        }
-    }
-
-    /// `src/a.rs: written (120 lines), then changed once`, with this path.
-    pub fn short_state(&self, path: &str) -> String {
-        self.told(path, 0)
-    }
-
-    /// `src/a.rs: written (120 lines), then changed once: load, Row`, with this path.
-    pub fn state(&self, path: &str) -> String {
-        /// The most names.
-        const NAMES: usize = 6;
-        self.told(path, NAMES)
-    }
-
-    fn told(&self, path: &str, most: usize) -> String {
-        let times = match self.changes {
-            1 => "changed once".to_owned(),
-            many => format!("changed {many} times"),
-        };
-        let made = self.written.map(|lines| match lines {
-            0 => "created".to_owned(),
-            1 => "written (1 line)".to_owned(),
-            many => format!("written ({many} lines)"),
-        });
-        if let Some(to) = &self.moved_to {
-            return format!("{path}: moved to {to}");
-        }
-        let mut state = match (self.is_deleted, made, self.changes) {
-            (true, ..) => return format!("{path}: deleted"),
-            (_, Some(made), 0) => made,
-            (_, Some(made), _) => format!("{made}, then {times}"),
-            (_, None, 0) => "not changed".to_owned(),
-            (_, None, _) => times,
-        };
-        let newest = self.names.iter().rev().take(most);
-        let newest: Vec<&str> = newest.map(String::as_str).collect();
-        if !newest.is_empty() {
-            state = format!("{state}: {}", newest.join(", "));
-        }
-        if let Some(failure) = &self.failure {
-            state = format!("{state}; the last change failed: {failure}");
-        }
-        format!("{path}: {state}")
-    }
 }
 
 impl Command {
@@ -638,6 +483,41 @@ mod tests {
             ],
             &[],
         );
+    }
+
+    #[test]
+    fn more_of_the_same_ends_an_error() {
+        for (failed, worked) in [
+            ("cargo test", "cargo test --all"),
+            ("cargo build", "cargo build --workspace --all-targets -j 4"),
+            ("pytest tests/ -q", "python -m pytest tests/"),
+            ("make", "make -j4"),
+            ("npm run build", "npm run build --silent"),
+        ] {
+            check_open(&[(failed, "Exit code 1\nerror: a"), (worked, "done")], &[]);
+        }
+        let headline = ["cargo test --all: error: a"];
+        check_open(
+            &[
+                ("cargo test --all", "Exit code 1\nerror: a"),
+                ("cargo test", "done"),
+            ],
+            &headline,
+        );
+    }
+
+    #[test]
+    fn a_commit_is_one_that_git_made() {
+        let commits = |commands: &[(&str, &str)]| read(commands).commits;
+        let line = "[main 1a2b3c4] Load rows";
+        assert_eq!(
+            commits(&[("git add -A && git commit -m x", line)]),
+            ["1a2b3c4 on main: Load rows"]
+        );
+        assert!(commits(&[("tail app.log", "[worker 12345678] Job finished")]).is_empty());
+        assert!(commits(&[("cd /tmp/try && git init && git commit -m x", line)]).is_empty());
+        let reset = ("git reset --hard HEAD~1", "HEAD is now at 0d0d0d0");
+        assert!(commits(&[("git commit -m x", line), reset]).is_empty());
     }
 
     #[test]

@@ -6,7 +6,8 @@
 
 use std::collections::HashSet;
 
-use super::artefacts::{Artefacts, File};
+use super::artefacts::Artefacts;
+use super::files::File;
 use super::folder::Folder;
 use super::purposes::purposes;
 use super::recent;
@@ -281,6 +282,9 @@ fn tasks_of(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     }
 }
 
+/// The most of the room of files for the names of those that do not fit with their state.
+const OTHERS: f64 = 0.6;
+
 /// Changed files and commits, the newest first until the room is used, temporary files behind the others; then files
 /// that were only read.
 fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
@@ -302,7 +306,10 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         .map(|file| page.cost(&file.short_state(file.name())));
     // Where not all of them fit with their state, part of the room is for the names of the others.
     let others = match shortest.sum::<Tokens>() > room {
-        true => room.scaled(0.4),
+        true => {
+            let names = Listed::of(page, (&all, true, None), room).entry;
+            page.cost(&names).min(room.scaled(OTHERS))
+        }
         false => Tokens::ZERO,
     };
     room = room.saturating_sub(others);
@@ -326,8 +333,17 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         told += 1;
     }
     room += others;
-    if let Some(entry) = also_changed(page, all.get(told..).unwrap_or_default(), room) {
-        page.add(Field::Done, &entry, &mut room);
+    let left = all.get(told..).unwrap_or_default();
+    let mut listed = Listed::of(page, (left, told == 0, None), room);
+    if told == 0 {
+        // The folder is worth some of the names.
+        let inside = Listed::of(page, (left, true, Some(folder)), room);
+        if inside.names * 2 >= listed.names {
+            listed = inside;
+        }
+    }
+    if listed.names > 0 {
+        page.add(Field::Done, &listed.entry, &mut room);
     }
     let short = |path: &'_ String| match folder.inside(path) {
         Some(inside) if is_told => inside.to_owned(),
@@ -340,25 +356,47 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     }
 }
 
-/// The names of other changed files, as many as fit: `also changed: rows.rs, load.rs, and 4 more`.
-fn also_changed(page: &Page<'_>, files: &[&File], room: Tokens) -> Option<String> {
-    let mut names: Vec<&str> = Vec::new();
-    for file in files.iter().filter(|file| !file.is_gone()) {
-        if !names.contains(&file.name()) {
-            names.push(file.name());
+/// The names of changed files in one entry: `changed in /app: rows.rs, src/load.rs, and 4 more`.
+#[derive(Debug, Default)]
+struct Listed {
+    entry: String,
+    names: usize,
+}
+
+impl Listed {
+    /// As many as fit; `is_first` if no other files are told in front of them.
+    fn of(
+        page: &Page<'_>,
+        (files, is_first, folder): (&[&File], bool, Option<&Folder>),
+        room: Tokens,
+    ) -> Self {
+        /// The most names.
+        const MOST: usize = 40;
+        let mut names: Vec<&str> = Vec::new();
+        for file in files.iter().filter(|file| !file.is_gone()) {
+            let inside = folder.and_then(|folder| folder.inside(&file.path));
+            let name = inside.unwrap_or(file.name());
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
+        let begin = match folder.map(Folder::path) {
+            _ if !is_first => "also changed".to_owned(),
+            None | Some("") => "changed".to_owned(),
+            Some(folder) => format!("changed in {folder}"),
+        };
+        let lists = (1..=names.len().min(MOST)).rev().map(|most| {
+            let shown = names.get(..most).unwrap_or_default().join(", ");
+            let entry = match names.len() - most {
+                0 => format!("{begin}: {shown}"),
+                more => format!("{begin}: {shown}, and {more} more"),
+            };
+            let names = most;
+            Self { entry, names }
+        });
+        let mut fitting = lists.filter(|list| page.fits(&[&list.entry], room));
+        fitting.next().unwrap_or_default()
     }
-    let line = |most: usize| {
-        let shown = names.get(..most).unwrap_or_default().join(", ");
-        match names.len().saturating_sub(most) {
-            0 => format!("also changed: {shown}"),
-            more => format!("also changed: {shown}, and {more} more"),
-        }
-    };
-    let most = (1..=names.len())
-        .rev()
-        .find(|most| page.fits(&[&line(*most)], room))?;
-    Some(line(most))
 }
 
 /// Commands with their last outcome: those that failed, then those that ran often, then the newest.
@@ -543,6 +581,62 @@ mod tests {
             assert!(errors.iter().any(|it| it.ends_with(&failed)), "{errors:?}");
             old = placed([summary.draft()]);
         }
+    }
+
+    fn summed_up(
+        turns: impl IntoIterator<Item = TurnDraft>,
+        budget: u64,
+    ) -> crate::summary::Summary {
+        extract(&placed(turns), &[], Tokens::new(budget), &Heuristic)
+    }
+
+    #[test]
+    fn a_few_words_may_change_the_request_and_no_script_needs_spaces() {
+        let goal = |said: &[&str]| {
+            let turns = said.iter().flat_map(|said| {
+                let answer = TurnDraft::text(Role::Assistant, "I looked at it.");
+                [TurnDraft::text(Role::User, *said), answer]
+            });
+            summed_up(turns, 2_000).entries(Field::Goal).to_vec()
+        };
+        assert_eq!(
+            goal(&[
+                "Please make the reader faster.",
+                "hmm, is the copy safe?",
+                "use option 2"
+            ]),
+            [
+                "first request (turn 1): Please make the reader faster.",
+                "newest request (turn 3): hmm, is the copy safe?",
+                "newest message (turn 5): use option 2",
+            ]
+        );
+        let japanese = "ログイン画面のエラーを修正してください";
+        assert_eq!(
+            goal(&[japanese, "[Request interrupted by user]"]),
+            [format!("first request (turn 1): {japanese}")]
+        );
+    }
+
+    #[test]
+    fn files_that_find_no_room_are_named() {
+        let edits = (0..30).flat_map(|n| {
+            let path = format!("/work/app/src/reader_{n}.rs");
+            let body = format!("pub fn read_{n}() {{}}\npub struct Row{n};\n").repeat(4);
+            let input = serde_json::json!({ "file_path": path, "content": body });
+            [
+                call("Write", &input.to_string()),
+                result("written", Outcome::Succeeded),
+            ]
+        });
+        let summary = summed_up(edits, 1_200);
+        let done = summary.entries(Field::Done);
+        let lists = |it: &&String| it.contains("changed") && it.ends_with(" more");
+        let list = done.iter().find(lists).expect("a list");
+        assert!(
+            list.contains("reader_29.rs") || done.iter().any(|it| it.contains("reader_29.rs")),
+            "{done:?}"
+        );
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod census;
 mod command_line;
 mod commands;
 mod fields;
+mod files;
 mod folder;
 mod here_documents;
 mod lines;
