@@ -149,12 +149,29 @@ mod tests {
     use plumb::types::{Field, Presence, Type};
     use plumb::value::Value;
 
-    use super::{of_tool, read};
+    use super::{of_tool, read, without_quotes};
     use crate::mcp::ToolAnswer;
 
     fn check(kind: &Type, text: &str, expected: Option<&str>) {
         let read = read(kind, text).ok().map(|value| value.to_string());
         assert_eq!(read.as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn a_log_quotes_nothing_of_an_answer() {
+        let check = |why: &str, expected: &str| {
+            assert_eq!(without_quotes(why, "{ a: int, name?: string }"), expected);
+        };
+        check(
+            "the field `hunter2` is not expected",
+            "the field `…` is not expected",
+        );
+        check("the field `a` is missing", "the field `a` is missing");
+        check(
+            "it is not JSON: unexpected 'm' at byte 0",
+            "it is not JSON: unexpected '…' at byte 0",
+        );
+        check("a ` alone", "a ` alone");
     }
 
     #[test]

@@ -189,3 +189,36 @@ let main : !string -> !(string | Failed) = plumb(input, output) {
     shown.sort();
     assert_eq!(shown, [failed("bot", 0), failed("slow", 1)]);
 }
+
+#[test]
+fn a_message_that_is_too_long_costs_its_own_call_only() {
+    let program = LEAVES.replace("leave", "shout");
+    assert_eq!(
+        restarts(&program, &["so", "shout", "la", "mi"]),
+        ["so so", "tool_failed", "la la", "mi mi"]
+    );
+}
+
+#[test]
+fn a_call_that_takes_too_long_has_timed_out() {
+    let program = LEAVES
+        .replace("leave", "wait")
+        .replace("max_restarts: 2", "timeout: 0.2");
+    assert_eq!(restarts(&program, &["so", "wait"]), ["so so", "timed_out"]);
+}
+
+/// Each call waits less than the start takes. The start goes on, so that a later call finds the program ready.
+#[cfg(unix)]
+#[test]
+fn a_slow_start_is_waited_for_by_later_calls() {
+    let program = r#"
+type Ask = { word: string, times?: int }
+type Said = { said: string, words: int }
+let repeat : Ask -> (Said | Failed) = tool { mcp: SLOW, timeout: 0.3 }
+let main : !Ask -> !(Said | Failed) = plumb(input, output) { input ; repeat ; output }
+"#;
+    let slow = format!(r#"{{ command: "sh", args: ["-c", "sleep 0.8; exec '{SERVER}'"] }}"#);
+    let told = restarts(&program.replace("SLOW", &slow), &["a", "b", "c", "d", "e"]);
+    assert_eq!(told.first().map(String::as_str), Some("timed_out"));
+    assert_eq!(told.last().map(String::as_str), Some("e e"), "{told:?}");
+}

@@ -56,3 +56,19 @@ fn tools_that_call_each_other_too_deep_are_stopped() {
     let shown = crate::lines(&reports, Shown::Results);
     assert!(shown[0].contains("is called 16 tools deep"), "{shown:?}");
 }
+
+#[test]
+fn a_tool_that_is_listed_twice_is_offered_once() {
+    let program = r#"
+type Query = { query: string }
+let count : !Query -> !int = plumb(input, output) { input ; map(len(query)) ; output }
+let search : Query -> int = tool { process: count, description: "Counts." }
+let main : !string -> !string = agent { provider: "sim", tools: [search, search] }
+"#;
+    crate::check_sim(
+        program,
+        r#""@sim call search {\"query\": \"four\"}""#,
+        Shown::Results,
+        &["\"I read the result: 4\""],
+    );
+}

@@ -1,6 +1,6 @@
 //! A program that serves tools by the Model Context Protocol, for the tests: `repeat`, which says a word
-//! several times, on a second page `fail`, which fails, and `leave`, at which the program says
-//! something on its standard error and ends.
+//! several times, on a second page `fail`, which fails, `leave`, at which the program says something on its standard
+//! error and ends, `shout`, which answers with more than 16 MiB, and `wait`, which it never answers.
 //!
 //! It says a line that is no message before it does anything, asks its client something of its own before it
 //! answers a call, and writes a file `ended` in its folder when its input has ended.
@@ -24,6 +24,9 @@ fn main() -> io::Result<()> {
                 out,
                 r#"{{"jsonrpc":"2.0","id":"own","method":"roots/list"}}"#
             )?;
+            if parameters.get("name") == Some(&json!("wait")) {
+                continue;
+            }
             if parameters.get("name") == Some(&json!("leave")) {
                 writeln!(io::stderr(), "leaving\n\nthe tide is out")?;
                 return Ok(());
@@ -64,6 +67,8 @@ fn answer(method: &str, parameters: &Value) -> Result<Value, String> {
             "tools": [
                 {"name": "fail", "inputSchema": {"type": "object"}},
                 {"name": "leave", "inputSchema": {"type": "object"}},
+                {"name": "shout", "inputSchema": {"type": "object"}},
+                {"name": "wait", "inputSchema": {"type": "object"}},
             ],
         })),
         "tools/call" => called(parameters),
@@ -82,6 +87,10 @@ fn called(parameters: &Value) -> Result<Value, String> {
                 "content": [{"type": "text", "text": said}],
                 "structuredContent": {"said": said, "words": times.unwrap_or(2)},
             }))
+        }
+        Some("shout") => {
+            let content = json!([{"type": "text", "text": "A".repeat(17 << 20)}]);
+            Ok(json!({ "content": content }))
         }
         Some("fail") => {
             let content = json!([{"type": "text", "text": "the disk is full"}]);
