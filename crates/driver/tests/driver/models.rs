@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use plumb::check::check;
 use plumb::modules::BuiltIn;
 use plumb::value::Value;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Shown, block_on_sockets, check_sim, lines, run_main};
 
@@ -190,4 +191,90 @@ fn an_agent_whose_model_needs_a_key_does_not_start_without_one() {
     let driver = crate::driver(program, folder.path());
     let unfit = driver.network("main").unwrap_err();
     assert_eq!(unfit.to_string(), "`main` needs a key for api.openai.com");
+}
+
+/// An answer that a provider cut off in a call.
+const CUT: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"claude-sonnet-5","stop_reason":null,"usage":{"input_tokens":9,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c1","name":"clean","input":{}}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":5}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;
+const PLAIN: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"claude-sonnet-5","stop_reason":null,"usage":{"input_tokens":9,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Nothing was done."}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;
+
+/// Reads a request, and returns its body.
+async fn body_of(stream: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&read).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split("content-length: ").nth(1).unwrap();
+            let length: usize = length.lines().next().unwrap().parse().unwrap();
+            if body.len() >= length {
+                return body.to_owned();
+            }
+        }
+        assert!(stream.read_buf(&mut read).await.unwrap() > 0, "{text}");
+    }
+}
+
+#[test]
+fn a_call_that_is_cut_off_is_not_made() {
+    let program = r#"
+let cleaned : !{ all?: bool } -> !string = plumb(input, output) { input ; map("REMOVED") ; output }
+let clean : { all?: bool } -> string = tool { process: cleaned }
+let main : !string -> !string = agent { provider: "sim", model: "claude-sonnet-5", endpoint: "URL", tools: [clean] }
+"#;
+    block_on_sockets(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let serve = async {
+            let mut asked = Vec::new();
+            for answer in [CUT, PLAIN] {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let body = body_of(&mut stream).await;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                stream
+                    .write_all(format!("{head}{answer}").as_bytes())
+                    .await
+                    .unwrap();
+                asked.push(body);
+            }
+            asked
+        };
+        let folder = crate::folder(&[]);
+        let driver = crate::driver(&program.replace("URL", &url), folder.path());
+        let (reports, asked) = tokio::join!(run_main(&driver, vec![Value::from("go")]), serve);
+        assert_eq!(lines(&reports, Shown::Results), ["\"Nothing was done.\""]);
+        assert!(asked[1].contains("so it was not made"), "{}", asked[1]);
+        assert!(!asked[1].contains("REMOVED"), "{}", asked[1]);
+    });
 }
