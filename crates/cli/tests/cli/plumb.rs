@@ -355,3 +355,30 @@ let main : (!int, !string) -> (!int, !string) = plumb(go, heard, said, text) {
         violated.stderr
     );
 }
+
+/// A limit on the size of files stands for a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_is_whole_where_the_disk_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.plumb");
+    let text = "let  main : !int -> !int = id\n".to_owned() + &"(* A long remark. *)\n".repeat(900);
+    std::fs::write(&file, &text).unwrap();
+    let script = format!(
+        "ulimit -f 2; trap '' XFSZ; exec '{}' plumb fmt large.plumb",
+        env!("CARGO_BIN_EXE_ebbtide")
+    );
+    let mut shell = std::process::Command::new("sh");
+    let ran = shell
+        .args(["-c", &script])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert!(
+        String::from_utf8_lossy(&ran.stderr).contains("E0008"),
+        "{ran:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -114,6 +114,24 @@ fn references_stand_where_the_name_means_the_same() {
     assert_eq!(editor.leave(), 0);
 }
 
+/// Editors escape other letters than the program does: `@` stands as it is, or `.` as `%2E`.
+#[test]
+fn a_rename_reaches_files_whose_uri_is_spelled_in_another_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inside = folder.path().join("@w");
+    std::fs::create_dir(&inside).expect("a folder");
+    std::fs::write(inside.join("shapes.plumb"), SHAPES).expect("a file");
+    let uri = format!("file://{}/main%2Eplumb", inside.display());
+    let module = format!("file://{}/shapes.plumb", inside.display());
+    let mut editor = open(&inside, &uri);
+    assert_eq!(editor.open(&module, SHAPES), json!([]));
+    assert_eq!(editor.diagnostics(&uri), json!([]));
+    let edits = editor.renamed(&uri, ("!Point -> !Point", 2), "Spot");
+    assert_eq!(edits["changes"][&uri].as_array().map(Vec::len), Some(2));
+    assert_eq!(edits["changes"][&module].as_array().map(Vec::len), Some(3));
+    assert_eq!(editor.leave(), 0);
+}
+
 #[test]
 fn a_rename_changes_every_place_and_no_meaning() {
     let (folder, uri) = folder();
