@@ -442,6 +442,80 @@ fn a_log_that_begins_with_its_compaction_is_known_by_it() {
     assert_eq!(&*document.sessions[0].compactions[0].summary, "s");
 }
 
+/// The formats of logs that hold compactions.
+const FORMATS_OF_LOGS: [Format; 4] = [
+    Format::ClaudeCode,
+    Format::Pi,
+    Format::Codex,
+    Format::Copilot,
+];
+
+#[test]
+fn new_records_have_the_time_of_their_neighbors() {
+    let time = |n: usize| format!("2026-01-02T03:04:0{n}Z");
+    let claude = |n: usize| {
+        format!(
+            r#"{{"type":"user","uuid":"{n}","parentUuid":"{}","sessionId":"s","timestamp":"{}","message":{{"role":"user","content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let pi = |n: usize| {
+        format!(
+            r#"{{"type":"message","id":"{n}","parentId":"{}","timestamp":"{}","message":{{"role":"user","content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let codex = |n: usize| {
+        format!(
+            r#"{{"timestamp":"{}","type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{n}"}}]}}}}"#,
+            time(n)
+        )
+    };
+    let copilot = |n: usize| {
+        format!(
+            r#"{{"type":"user.message","id":"{n}","parentId":"{}","timestamp":"{}","data":{{"content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let lines: [&dyn Fn(usize) -> String; 4] = [&claude, &pi, &codex, &copilot];
+    for (format, line) in FORMATS_OF_LOGS.into_iter().zip(lines) {
+        let log: Vec<String> = (1..5).map(line).collect();
+        let document = load_as(format, log.join("\n").as_bytes(), "", &Heuristic).unwrap();
+        let turns = &document.sessions[0].turns;
+        let new = |provenance| {
+            let draft = TurnDraft::text(Role::User, "new").from_provenance(provenance);
+            draft.after(TurnId::ROOT, &Heuristic)
+        };
+        let (summary, note) = (new(Provenance::Summary), new(Provenance::Note));
+        // Before the third turn, behind it, with a gap that a bridge fills, and alone.
+        let shown = [
+            vec![summary.clone(), turns[2].clone(), note.clone()],
+            vec![turns[0].clone(), summary.clone(), turns[3].clone()],
+            vec![summary, note],
+        ];
+        let expected = [3, 4, 4].map(time);
+        if format == Format::Pi {
+            // What stands before the summary is shown before it.
+            let written = String::from_utf8(document.render(0, &shown[1]).unwrap()).unwrap();
+            assert!(written.contains(r#""firstKeptEntryId":"1""#), "{written}");
+        }
+        for (shown, expected) in shown.iter().zip(&expected) {
+            let written = String::from_utf8(document.render(0, shown).unwrap()).unwrap();
+            for line in written
+                .lines()
+                .filter(|line| !log.iter().any(|it| it == line))
+            {
+                let record: serde_json::Value = serde_json::from_str(line).unwrap();
+                let at = record["timestamp"].as_str();
+                assert_eq!(at, Some(&**expected), "{line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_loaded_says_why() {
     let check = |text: &str, expected: LoadError| {
