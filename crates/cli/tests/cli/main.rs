@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+mod again;
 mod behaviour;
 mod compact;
 #[cfg(unix)]
