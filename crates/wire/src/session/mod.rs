@@ -130,3 +130,11 @@ pub struct Problem {
     /// The problem in words, without any text of the conversation.
     pub message: String,
 }
+
+impl Problem {
+    /// Returns `true` if the line or message could not be read, so that no turn holds it.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.code == error::code::BROKEN
+    }
+}
