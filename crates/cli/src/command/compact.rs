@@ -97,14 +97,14 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         }
     } else if args.summary_only {
         if let Some(summary) = &compacted.summary {
-            console.line(summary)?;
+            console.original(format!("{summary}\n").as_bytes())?;
         }
     } else {
         let bytes = loaded
             .document
             .render(index, &compacted.turns)
             .map_err(|error| Failure::of(&error).at(&args.file.display()))?;
-        console.data(&bytes)?;
+        console.original(&bytes)?;
     }
     note_skipped(session, args, console);
     note_sizes(session, &compacted, args.keep_recent, console);

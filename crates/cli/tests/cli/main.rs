@@ -16,6 +16,7 @@ mod demo;
 #[cfg(unix)]
 mod doctor;
 mod failures;
+mod foreign;
 mod help;
 #[cfg(unix)]
 mod home;
