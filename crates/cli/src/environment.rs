@@ -16,6 +16,7 @@ pub struct Environment {
     pub session_folders: Vec<SessionFolder>,
     /// Columns a line on standard output may use.
     pub width: usize,
+    pub destination: Destination,
     pub colour_out: Colour,
     pub colour_err: Colour,
     pub progress: Progress,
@@ -59,6 +60,15 @@ pub enum Colour {
     Plain,
 }
 
+/// The other end of standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A terminal, which obeys control characters.
+    Terminal,
+    /// A file or a pipe.
+    Data,
+}
+
 /// Says if progress may be drawn on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -84,6 +94,10 @@ impl Environment {
             now: Timestamp::now(),
             session_folders: session_folders(),
             width: width(),
+            destination: match out.is_terminal() {
+                true => Destination::Terminal,
+                false => Destination::Data,
+            },
             colour_out: colour(out.is_terminal()),
             colour_err: colour(err.is_terminal()),
             progress: if drawn {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use context::turn::{CallId, Outcome, ToolCall};
-use context::{Part, Role, TokenCounter, Tokens, Turn};
+use context::{Part, Provenance, Role, TokenCounter, Tokens, Turn};
 use jiff::Timestamp;
 use serde::Serialize;
 use wire::session::Session;
@@ -205,6 +205,7 @@ fn kinds(turns: &[Turn], matched: &Matched<'_>, counter: &dyn TokenCounter) -> V
     for (index, turn) in turns.iter().enumerate() {
         for (position, part) in turn.parts().iter().enumerate() {
             let name = match part {
+                Part::Text(_) if turn.provenance() == Provenance::Summary => "summaries".to_owned(),
                 Part::Text(_) => format!("{} text", turn.role()),
                 Part::Thinking(_) => "thinking".to_owned(),
                 Part::Call(_) => "tool calls".to_owned(),

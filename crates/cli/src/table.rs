@@ -3,6 +3,7 @@
 //! A table has a column of names and right-aligned columns of figures. Columns that do not fit go
 //! into another table below it, with the same names.
 
+use context::visible;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// One column of figures.
@@ -81,6 +82,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 /// Renders the table in lines of at most `width` columns, with `corner` above the names. An empty
 /// line separates the tables that the columns are split into.
 pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) -> Vec<String> {
+    // Spelled out before they are measured.
+    let names: Vec<String> = names.iter().map(|name| visible(name)).collect();
     let name_width = names
         .iter()
         .map(|name| columns(name))
@@ -94,7 +97,7 @@ pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) 
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(one_table(corner, names, fitting, name_width));
+        lines.extend(one_table(corner, &names, fitting, name_width));
         rest = later;
     }
     lines

@@ -53,6 +53,7 @@ pub mod title;
 pub mod turn;
 pub mod units;
 pub mod user_words;
+mod visible;
 pub mod vitality;
 pub mod window;
 
@@ -62,6 +63,7 @@ pub use spoken::lines as typed_lines;
 pub use text::Text;
 pub use turn::{CallId, Part, Provenance, Role, Turn, TurnDraft, TurnId};
 pub use units::{Pressure, Tokens};
+pub use visible::visible;
 
 const TABLES: &[&[coded::CodeEntry]] = &[
     archive::CODES,

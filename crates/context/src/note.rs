@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use crate::units::{Pressure, Tokens};
+use crate::visible::{hides, joins};
 
 /// The turns that left the view, and the way to get them back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,9 +162,7 @@ fn one_line(text: &str) -> String {
     let mut out = String::new();
     let mut length = 0;
     let words = text
-        .split(|character: char| {
-            character.is_whitespace() || character.is_control() || is_invisible(character)
-        })
+        .split(|character: char| character.is_whitespace() || hides(character) || joins(character))
         .filter(|word| !word.is_empty());
     for word in words {
         if length > 0 {
@@ -180,14 +179,6 @@ fn one_line(text: &str) -> String {
         }
     }
     out
-}
-
-/// Characters that reorder or hide text: bidirectional controls, zero-width ones, separators.
-const fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-    )
 }
 
 /// Seconds as the two largest units: `2 h 3 min`, `45 s`, `3 d`.

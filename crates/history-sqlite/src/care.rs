@@ -271,6 +271,13 @@ fn is_structure_sound(connection: &Connection) -> bool {
 /// read, or an error of the file system.
 pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
     let file = file::prepare(path, Missing::Refuse)?;
+    // Behind a link: the new store takes the place of the file, not of the link.
+    let file = file
+        .canonicalize()
+        .map_err(|error| HistoryError::Unreachable {
+            place: file.display().to_string(),
+            what: error.to_string(),
+        })?;
     let fresh = beside(&file, "repaired");
     let mut source = connection::writer(&file, &[0; 32])?;
     hold(&mut source)?;

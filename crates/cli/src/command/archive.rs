@@ -168,7 +168,7 @@ pub fn expand(
     } else {
         let (title, section) = (text(&found, "title"), text(&found, "section"));
         console.note(format!("{title}, {section}"));
-        console.data(text(&found, "text").as_bytes())?;
+        console.original(text(&found, "text").as_bytes())?;
     }
     Ok(Exit::Success)
 }

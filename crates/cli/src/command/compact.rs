@@ -97,21 +97,22 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         }
     } else if args.summary_only {
         if let Some(summary) = &compacted.summary {
-            console.line(summary)?;
+            console.original(format!("{summary}\n").as_bytes())?;
         }
     } else {
         let bytes = loaded
             .document
             .render(index, &compacted.turns)
             .map_err(|error| Failure::of(&error).at(&args.file.display()))?;
-        console.data(&bytes)?;
+        console.original(&bytes)?;
     }
+    note_skipped(session, args, console);
     note_sizes(session, &compacted, args.keep_recent, console);
     if let Some(quality) = compacted.quality {
         console.note(format!(
-            "quality {}: {:.1} times shorter, {} of the frequent names and words kept",
+            "quality {}: {} shorter, {} of the frequent names and words kept",
             word(&quality),
-            quality.ratio(),
+            times(&quality),
             figures::percent(1.0 - quality.error()),
         ));
     }
@@ -137,6 +138,15 @@ fn word(quality: &Quality) -> &'static str {
         "fair"
     } else {
         "low"
+    }
+}
+
+/// The ratio in words. The quality counts it up to a limit.
+fn times(quality: &Quality) -> String {
+    if quality.ratio() < Quality::MAX_RATIO {
+        format!("{:.1} times", quality.ratio())
+    } else {
+        format!("more than {} times", Quality::MAX_RATIO)
     }
 }
 
@@ -248,6 +258,18 @@ fn report(
         "summary": compacted.summary,
         "lost": lost,
     }))
+}
+
+/// Says how many lines could not be read, which the summary and the new file leave out.
+fn note_skipped(session: &Session, args: &CompactArgs, console: &mut Console) {
+    let count = session.problems.iter().filter(|it| it.is_unread()).count();
+    if count > 0 {
+        console.note(format!(
+            "warning: {} could not be read; to list them: ebbtide inspect {} --problems",
+            figures::plural(count, "line"),
+            args.file.display(),
+        ));
+    }
 }
 
 fn note_sizes(

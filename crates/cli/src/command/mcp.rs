@@ -82,7 +82,7 @@ pub fn run(
             false => runtime.block_on(answer(&remote, &line, &mut version)),
         };
         if let Some(answer) = answer {
-            console.line(answer.to_string())?;
+            console.record(answer.to_string())?;
             console.flush()?;
         }
     }

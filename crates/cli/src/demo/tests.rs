@@ -19,7 +19,7 @@ use super::text::lines;
 use super::{Plan, Screen, Tree, run};
 use crate::command::doctor::http::ask;
 use crate::console::Console;
-use crate::environment::{Colour, Environment, Progress, clock};
+use crate::environment::{Colour, Destination, Environment, Progress, clock};
 use crate::failure::Failure;
 
 /// A folder with so many files of some definitions each.
@@ -41,6 +41,7 @@ pub fn environment() -> Environment {
         now: jiff::Timestamp::UNIX_EPOCH,
         session_folders: Vec::new(),
         width: 80,
+        destination: Destination::Data,
         colour_out: Colour::Plain,
         colour_err: Colour::Plain,
         progress: Progress::Silent,

@@ -148,3 +148,46 @@ fn what_the_summary_leaves_out_is_listed_with_its_turn() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["lost"].as_array().map(Vec::len), Some(2), "{json}");
 }
+
+#[test]
+fn lines_that_could_not_be_read_are_counted() {
+    let file = std::fs::read(data().join("claude.jsonl")).expect("the file");
+    let broken = [&file[..], b"{\"type\":\n{\"type\":\"user\xff\"}\n"].concat();
+    let before = run(program(&["compact", "-", "--json"]), &file);
+    let ran = run(program(&["compact", "-", "--json"]), &broken);
+    let warned = |stderr: &str| -> Option<usize> {
+        let line = stderr
+            .lines()
+            .find(|line| line.contains("could not be read"))?;
+        assert!(line.ends_with("ebbtide inspect - --problems"), "{line}");
+        line.split(' ').nth(1)?.parse().ok()
+    };
+    let already = warned(&before.stderr).unwrap_or_default();
+    assert_eq!(warned(&ran.stderr), Some(already + 2), "{}", ran.stderr);
+}
+
+#[test]
+fn a_large_ratio_is_not_given_as_a_number() {
+    let long = "All work and no play makes Jack a dull boy. ".repeat(2_000);
+    let said = serde_json::json!([
+        { "role": "user", "content": "Type." },
+        { "role": "assistant", "content": long },
+        { "role": "user", "content": "Go on." },
+        { "role": "assistant", "content": "Done." },
+    ]);
+    let arguments = [
+        "compact",
+        "-",
+        "--keep-recent",
+        "0",
+        "--budget",
+        "200",
+        "--summary-only",
+    ];
+    let ran = run(program(&arguments), said.to_string().as_bytes());
+    assert!(
+        ran.stderr.contains(": more than 100 times shorter"),
+        "{}",
+        ran.stderr
+    );
+}

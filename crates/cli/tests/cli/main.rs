@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+mod again;
 mod behaviour;
 mod compact;
 #[cfg(unix)]
@@ -15,6 +16,7 @@ mod demo;
 #[cfg(unix)]
 mod doctor;
 mod failures;
+mod foreign;
 mod help;
 #[cfg(unix)]
 mod home;

@@ -14,6 +14,7 @@ use thiserror::Error;
 use crate::coded::{CodeEntry, Coded, ErrorCode};
 use crate::turn::Outcome;
 use crate::units::Pressure;
+use crate::visible::hides;
 
 use super::fingerprint::{ContentHash, Shape};
 use super::pulse::{Answer, Phase, Pulse};
@@ -242,11 +243,8 @@ fn escape(text: &str) -> String {
             '=' => out.push_str("\\e"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
-            '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-            }
-            control if control.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(control));
+            hidden if hidden.is_control() || hides(hidden) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(hidden));
             }
             plain => out.push(plain),
         }

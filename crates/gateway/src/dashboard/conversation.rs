@@ -1,7 +1,7 @@
 //! The page of one conversation: size over time, content of the window, summaries, pins, cost.
 
 use askama::Template;
-use context::{Tokens, figures};
+use context::{Tokens, figures, visible};
 use jiff::Timestamp;
 
 use super::Visit;
@@ -10,7 +10,7 @@ use super::moment::Moment;
 use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
 use super::requests::Requests;
-use super::text::{one_line, visible};
+use super::text::one_line;
 use super::told::Told;
 use crate::report::{Detail, MarkReport, Money, PinReport, Share};
 

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use askama::Template;
-use context::figures;
+use context::{figures, visible};
 
 use super::Visit;
 use super::moment::Moment;
 use super::overview::name;
-use super::text::{Folded, visible};
+use super::text::Folded;
 use crate::report::{Matches, Needle, Said, Turns};
 
 /// Turns per page.

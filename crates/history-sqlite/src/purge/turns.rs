@@ -1,4 +1,7 @@
 //! The turns that no conversation leads to.
+//!
+//! A conversation's head moves with the next request. Until then its newest answer is a turn of the model's behind
+//! the head, on which no other stands; it stays with its conversation.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,6 +21,8 @@ struct Walk {
     last: i64,
     /// The parents of turns that stay, not reached yet.
     kept: HashSet<i64>,
+    /// The parents of turns that go, not reached yet.
+    stood_on: HashSet<i64>,
     sql: String,
 }
 
@@ -27,17 +32,26 @@ type Lost = (i64, i64);
 impl Walk {
     fn new() -> Self {
         // A selected conversation counts as gone already; its row may be damaged, and then it stays.
+        let is_headed = |turn: &str| {
+            format!(
+                "EXISTS (SELECT 1 FROM conversation \
+                   WHERE conversation.tenant = node.tenant AND conversation.head = {turn} \
+                   AND NOT ((?2 IS NULL OR id = ?2) \
+                     AND (?3 IS NULL OR (seen < ?3 AND sum IS {CONVERSATION}))))"
+            )
+        };
+        let headed = is_headed("node.id");
+        let behind_head =
+            is_headed("(SELECT above.id FROM node AS above WHERE above.n = node.parent)");
         let sql = format!(
-            "SELECT n, tenant, parent, EXISTS (SELECT 1 FROM conversation \
-               WHERE conversation.tenant = node.tenant AND conversation.head = node.id \
-               AND NOT ((?2 IS NULL OR id = ?2) \
-                 AND (?3 IS NULL OR (seen < ?3 AND sum IS {CONVERSATION})))) \
+            "SELECT n, tenant, parent, {headed}, role = 'assistant' AND {behind_head} \
              FROM node WHERE n < ?1 AND (?4 IS NULL OR tenant = \
                (SELECT n FROM tenant WHERE tenant.id = ?4)) ORDER BY n DESC LIMIT {LOOK}"
         );
         Self {
             last: i64::MAX,
             kept: HashSet::new(),
+            stood_on: HashSet::new(),
             sql,
         }
     }
@@ -64,10 +78,13 @@ impl Walk {
                 return Err(leads_back());
             }
             self.last = number;
-            let is_headed: bool = row.get(3)?;
-            if self.kept.remove(&self.last) || is_headed {
-                self.kept.extend(row.get::<_, Option<i64>>(2)?);
+            let parent: Option<i64> = row.get(2)?;
+            let (is_headed, is_answer): (bool, bool) = (row.get(3)?, row.get(4)?);
+            let is_newest = !self.stood_on.remove(&self.last) && is_answer;
+            if self.kept.remove(&self.last) || is_headed || is_newest {
+                self.kept.extend(parent);
             } else {
+                self.stood_on.extend(parent);
                 lost.push((self.last, row.get(1)?));
             }
         }

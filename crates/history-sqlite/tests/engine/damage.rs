@@ -448,3 +448,19 @@ fn a_store_that_is_open_is_not_repaired() {
     assert_eq!(repair(&house.place()), Err(history::HistoryError::Busy));
     house.read(&engine);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_repair_through_a_link_replaces_the_file_and_not_the_link() {
+    let house = House::new();
+    let whole = house.read(&house.open());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link.db");
+    std::os::unix::fs::symlink(house.place(), &link).unwrap();
+    let repaired = repair(&link).unwrap();
+    assert_eq!(fs::read_link(&link).unwrap(), house.place());
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    let folder = house.folder.path().canonicalize().unwrap();
+    assert_eq!(repaired.before.parent(), Some(&*folder));
+    assert_eq!(house.read(&house.open()), whole);
+}

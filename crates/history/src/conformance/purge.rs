@@ -1,6 +1,6 @@
 //! Checks of purges.
 
-use context::{Text, Turn, TurnId};
+use context::{Heuristic, Role, Text, Turn, TurnDraft, TurnId};
 
 use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
 use crate::conversation::ConversationId;
@@ -20,6 +20,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check(
         "a purge by age removes conversations last seen earlier, and unreachable turns",
         by_age,
+    ),
+    Check(
+        "a purge keeps the newest answers of a conversation, which its head does not lead to yet",
+        answers,
     ),
     Check(
         "a purge of one tenant keeps the others, and a purge of all leaves nothing",
@@ -188,6 +192,62 @@ fn by_age(engine: &dyn Engine) -> Result<(), Broken> {
         ..ALL
     })?;
     same("by id, but younger", &counts(both), &(0, 0, 0))
+}
+
+fn answers(engine: &dyn Engine) -> Result<(), Broken> {
+    let (old, young) = (sample::line(&["old"]), sample::line(&["young"]));
+    keep(engine, ONE, 1, &old)?;
+    keep(engine, ONE, 2, &young)?;
+    let answer = |to: &[Turn], text: &str| {
+        TurnDraft::text(Role::Assistant, text).after(sample::head(to), &Heuristic)
+    };
+    let of_old = answer(&old, "of the old one");
+    let newest = answer(&young, "the newest");
+    // The same request was sent again.
+    let second = answer(&young, "the newest again");
+    // Another conversation went on from here, and was purged.
+    let left = answer(&young, "left");
+    let question = sample::turn(left.id(), "a question");
+    let asked = sample::turn(sample::head(&young), "another request");
+    let recorded = [&of_old, &newest, &second, &left, &question, &asked];
+    let recorded = recorded.map(Turn::clone);
+    for (turn, before) in recorded
+        .iter()
+        .zip([&old, &young, &young, &young, &young, &young])
+    {
+        let mut path = before.clone();
+        if turn.id() == question.id() {
+            path.push(left.clone());
+        }
+        path.push(turn.clone());
+        write(engine, ONE, |store| store.record(&path))?;
+    }
+    let what = Purge {
+        before: Some(sample::moment(2)),
+        ..ALL
+    };
+    let expected = (1, 5, 1);
+    same(
+        "what it says",
+        &engine.preview(what).map(counts),
+        &Ok(expected),
+    )?;
+    same("what went", &counts(engine.purge(what)?), &expected)?;
+    let there = read(engine, ONE, |store| {
+        let there = recorded
+            .iter()
+            .map(|turn| Ok(store.node(turn.id())?.is_some()));
+        there.collect::<Result<Vec<bool>, _>>()
+    })?;
+    let expected = [false, true, true, false, false, false];
+    same("what is left", &there, &expected.to_vec())?;
+    same("the young one", &kept(engine, ONE, 2, &young)?, &WHOLE)?;
+    // The answers go with their conversation.
+    let all = engine.purge(Purge {
+        conversation: Some(sample::conversation_id(2)),
+        ..ALL
+    })?;
+    same("what went at last", &counts(all), &(1, 3, 1))
 }
 
 fn by_tenant(engine: &dyn Engine) -> Result<(), Broken> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use context::TurnId;
+use context::{Role, TurnId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -51,9 +51,10 @@ impl Memory {
         }
     }
 
-    /// The turns that some conversation's head leads to.
+    /// The turns that some conversation's head leads to, and the newest answers, to which heads move with the
+    /// next request only.
     fn reachable(&self) -> HashSet<TurnId> {
-        let mut kept = HashSet::new();
+        let mut kept: HashSet<TurnId> = self.newest_answers().collect();
         for whole in self.conversations.values() {
             let mut at = whole.conversation.head;
             while let Some(node) = self.nodes.get(&at) {
@@ -64,6 +65,21 @@ impl Memory {
             }
         }
         kept
+    }
+
+    /// The model's turns on which no other stands, behind the head of a conversation.
+    fn newest_answers(&self) -> impl Iterator<Item = TurnId> {
+        let conversations = self.conversations.values();
+        let heads: HashSet<TurnId> = conversations.map(|kept| kept.conversation.head).collect();
+        let stood_on: HashSet<TurnId> = self.nodes.values().map(|node| node.parent).collect();
+        let nodes = self.nodes.iter();
+        let answers = nodes.filter(move |(id, node)| {
+            node.turn.role() == Role::Assistant
+                && node.parent != TurnId::ROOT
+                && heads.contains(&node.parent)
+                && !stood_on.contains(*id)
+        });
+        answers.map(|(id, _)| *id)
     }
 
     fn drop_pins(&mut self) {

@@ -13,7 +13,7 @@ use context::{Text, TokenCounter, Tokens};
 use super::blocks::{Parts, texts, user_or_tool};
 use super::error::code;
 use super::lines::{Line, slice};
-use super::recording::{Recorded, Recording};
+use super::recording::{Originals, Recorded, Recording};
 use super::{Compaction, Format};
 use crate::api::json::scan::Kind as Sort;
 use crate::api::json::tree::{Tree, Value};
@@ -183,16 +183,10 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
                 if let Some(boundary) = boundary {
                     boundary.is_incomplete(recording);
                 }
-                boundary = Some(Boundary::of(placed));
+                boundary = Some(Boundary::of(placed, recording.said.len()));
             }
             Entry::Summary => {
-                let boundary = boundary.take();
-                recording.compactions.push(Compaction {
-                    before: recording.said.len(),
-                    tokens_before: boundary.as_ref().and_then(|it| it.tokens),
-                    summary: Text::from(texts(&Parts::of(placed.content()).parts).join("\n")),
-                    by_hand: boundary.is_some_and(|it| it.by_hand),
-                });
+                summary(recording, placed, boundary.take());
             }
             Entry::Injected => {
                 left_out.injected.push(placed.line);
@@ -225,19 +219,44 @@ fn name(record: Value<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Notes a compaction at its summary.
+fn summary(recording: &mut Recording, placed: &Placed<'_>, boundary: Option<Boundary>) {
+    let before = recording.said.len();
+    // What follows the boundary was shown after it, so it is not among the originals.
+    let first = boundary.as_ref().map_or(before, |it| it.before);
+    let originals = match first {
+        0 => Originals::Gone,
+        _ => Originals::Here,
+    };
+    // The boundary belongs to the summary: the product looks for it first.
+    let lines = boundary.iter().map(|it| it.line).chain([placed.line]);
+    let lines = lines.collect();
+    let compaction = Compaction {
+        before,
+        tokens_before: boundary.as_ref().and_then(|it| it.tokens),
+        summary: Text::from(texts(&Parts::of(placed.content()).parts).join("\n")),
+        by_hand: boundary.is_some_and(|it| it.by_hand),
+    };
+    let at = placed.record().time("timestamp");
+    recording.compacted(compaction, originals, at, lines);
+}
+
 /// The line that announces a compaction; its summary follows.
 struct Boundary {
     line: usize,
+    /// The number of turns before it.
+    before: usize,
     /// The context size before it.
     tokens: Option<Tokens>,
     by_hand: bool,
 }
 
 impl Boundary {
-    fn of(placed: &Placed<'_>) -> Self {
+    fn of(placed: &Placed<'_>, before: usize) -> Self {
         let metadata = placed.record().inner("compactMetadata");
         Self {
             line: placed.line,
+            before,
             tokens: metadata
                 .and_then(|it| it.count("preTokens"))
                 .map(Tokens::new),

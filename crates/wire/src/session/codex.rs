@@ -4,7 +4,7 @@
 //! `response_item` records are what the model saw. The parts of one response (reasoning,
 //! text and calls) are adjacent records; they become one turn.
 
-use context::turn::{Outcome, Part, Role};
+use context::turn::{Outcome, Part, Provenance, Role};
 use context::{Text, TokenCounter, Tokens};
 
 use super::blocks::{Parts, outcome, readable, texts};
@@ -57,7 +57,7 @@ impl Reader {
         }
         match &*kind {
             "response_item" => self.item(payload, record, line),
-            "compacted" => self.compacted(payload),
+            "compacted" => self.compacted(payload, record, line),
             "event_msg" => self.event(payload, line),
             "session_meta" => {
                 self.recording.works_in(payload.get_text("cwd"));
@@ -90,7 +90,7 @@ impl Reader {
         }
     }
 
-    fn compacted(&mut self, payload: Value<'_>) {
+    fn compacted(&mut self, payload: Value<'_>, record: Value<'_>, line: usize) {
         self.open = None;
         let message = payload.word("message");
         let summary = if message.is_empty() {
@@ -98,12 +98,15 @@ impl Reader {
         } else {
             Text::from(&*message)
         };
-        self.recording.compactions.push(Compaction {
+        let compaction = Compaction {
             before: self.recording.said.len(),
             tokens_before: self.size,
             summary,
             by_hand: false,
-        });
+        };
+        let (originals, at) = (self.recording.originals(), record.time("timestamp"));
+        self.recording
+            .compacted(compaction, originals, at, vec![line]);
     }
 
     fn event(&mut self, payload: Value<'_>, line: usize) {
@@ -183,7 +186,7 @@ fn is_header(record: Value<'_>) -> bool {
     !has("type") && (has("instructions") || has("record_type"))
 }
 
-/// Returns `true` for a prompt, not for the context that Codex inserts as user messages.
+/// Returns `true` for a prompt, not for a summary or the context that Codex inserts as user messages.
 fn is_prompt(said: &Said) -> bool {
     let context = [
         "<environment_context>",
@@ -191,7 +194,8 @@ fn is_prompt(said: &Said) -> bool {
         "# AGENTS.md",
     ];
     let inserted = |text: &&str| context.iter().any(|start| text.starts_with(start));
-    said.draft.role == Role::User && !texts(&said.draft.parts).first().is_some_and(inserted)
+    let is_said = said.draft.role == Role::User && said.draft.provenance == Provenance::Said;
+    is_said && !texts(&said.draft.parts).first().is_some_and(inserted)
 }
 
 /// The role and the parts of an item; `None` for items that the model does not see.

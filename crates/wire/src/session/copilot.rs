@@ -52,22 +52,28 @@ fn read(recording: &mut Recording, event: Value<'_>, line: usize) {
         "system.message" => (Role::System, Parts::of(data.get("content"))),
         "assistant.message" => (Role::Assistant, answer(data)),
         "tool.execution_complete" => (Role::Tool, result(data)),
-        _ => return read_other(recording, &kind, data, line),
+        _ => return read_other(recording, (&kind, event), data, line),
     };
     recording.say(role, parts, at, line);
 }
 
 /// Reads an event that is no message.
-fn read_other(recording: &mut Recording, kind: &str, data: Value<'_>, line: usize) {
+fn read_other(
+    recording: &mut Recording,
+    (kind, event): (&str, Value<'_>),
+    data: Value<'_>,
+    line: usize,
+) {
     let summary = data.get_text("summaryContent");
     if let ("session.compaction_complete", Some(summary)) = (kind, summary) {
-        recording.compactions.push(Compaction {
+        let compaction = Compaction {
             before: recording.said.len(),
             tokens_before: data.count("preCompactionTokens").map(Tokens::new),
             summary: Text::from(&*summary),
             by_hand: false,
-        });
-        return;
+        };
+        let at = event.time("timestamp");
+        return recording.compacted(compaction, recording.originals(), at, vec![line]);
     }
     let model = data.get_text("selectedModel");
     if let Some(model) = model.or_else(|| data.get_text("newModel")) {

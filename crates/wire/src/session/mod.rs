@@ -62,7 +62,8 @@ pub struct Session {
     pub folder: Option<String>,
     /// The model that the session names last.
     pub model: Option<String>,
-    /// The turns, without the product's own summaries, which are in `compactions`.
+    /// The turns, without the product's own summaries, which are in `compactions`. A summary of turns that are
+    /// not in the file is a turn too.
     pub turns: Vec<Turn>,
     /// The compactions that the product did by itself.
     pub compactions: Vec<Compaction>,
@@ -128,4 +129,12 @@ pub struct Problem {
     pub code: ErrorCode,
     /// The problem in words, without any text of the conversation.
     pub message: String,
+}
+
+impl Problem {
+    /// Returns `true` if the line or message could not be read, so that no turn holds it.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.code == error::code::BROKEN
+    }
 }

@@ -110,12 +110,15 @@ fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
                 recording.model = Some(model.into_owned());
             }
         }
-        ("compaction", _) => recording.compactions.push(Compaction {
-            before: recording.said.len(),
-            tokens_before: record.count("tokensBefore").map(Tokens::new),
-            summary: Text::from(&*record.word("summary")),
-            by_hand: false,
-        }),
+        ("compaction", _) => {
+            let compaction = Compaction {
+                before: recording.said.len(),
+                tokens_before: record.count("tokensBefore").map(Tokens::new),
+                summary: Text::from(&*record.word("summary")),
+                by_hand: false,
+            };
+            recording.compacted(compaction, recording.originals(), at, vec![line]);
+        }
         ("branch_summary", _) => {
             recording.say(Role::User, Parts::said(&record.word("summary")), at, line);
         }

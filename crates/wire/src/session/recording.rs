@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use context::coded::ErrorCode;
-use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
+use context::turn::{CallId, Provenance, Role, Turn, TurnDraft, TurnId};
 use context::{Text, TokenCounter, Tokens};
 use jiff::Timestamp;
 
@@ -22,6 +22,15 @@ use crate::api::json::tree::{Tree, Value};
 pub(super) struct Said {
     pub(super) draft: TurnDraft,
     pub(super) pieces: Vec<usize>,
+}
+
+/// The place of the turns that a compaction replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Originals {
+    /// In the file, before the compaction.
+    Here,
+    /// Not in the file, as where `ebbtide compact` wrote it: the summary is the only record of them.
+    Gone,
 }
 
 /// A session in the making.
@@ -96,6 +105,34 @@ impl Recording {
             pieces: vec![piece],
         });
         self.said.len() - 1
+    }
+
+    /// Notes a compaction. The summary of turns that are not in the file becomes a turn, made of `pieces`.
+    pub(super) fn compacted(
+        &mut self,
+        mut compaction: Compaction,
+        originals: Originals,
+        at: Option<Timestamp>,
+        pieces: Vec<usize>,
+    ) {
+        if originals == Originals::Gone && !compaction.summary.trim().is_empty() {
+            let draft = TurnDraft::text(Role::User, compaction.summary.clone());
+            let mut draft = draft.from_provenance(Provenance::Summary);
+            draft.at = at;
+            self.said.push(Said { draft, pieces });
+            compaction.before = self.said.len();
+        }
+        self.compactions.push(compaction);
+    }
+
+    /// The place of the turns that a compaction here replaced. Only what a client sends by itself may stand
+    /// before the summary that `ebbtide compact` wrote, never a turn of the model's.
+    pub(super) fn originals(&self) -> Originals {
+        let is_answer = |said: &Said| said.draft.role == Role::Assistant;
+        match self.said.iter().any(is_answer) {
+            true => Originals::Here,
+            false => Originals::Gone,
+        }
     }
 
     /// Adds more of a message that was begun before.

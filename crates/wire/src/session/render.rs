@@ -61,6 +61,7 @@ impl Document {
                     pieces: &layout.pieces,
                     headers,
                     asides,
+                    turns: &held.turns,
                 };
                 log(held, &lines, &shown)
             }

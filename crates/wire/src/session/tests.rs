@@ -442,6 +442,149 @@ fn a_log_that_begins_with_its_compaction_is_known_by_it() {
     assert_eq!(&*document.sessions[0].compactions[0].summary, "s");
 }
 
+/// The formats of logs that hold compactions.
+const FORMATS_OF_LOGS: [Format; 4] = [
+    Format::ClaudeCode,
+    Format::Pi,
+    Format::Codex,
+    Format::Copilot,
+];
+
+#[test]
+fn new_records_have_the_time_of_their_neighbors() {
+    let time = |n: usize| format!("2026-01-02T03:04:0{n}Z");
+    let claude = |n: usize| {
+        format!(
+            r#"{{"type":"user","uuid":"{n}","parentUuid":"{}","sessionId":"s","timestamp":"{}","message":{{"role":"user","content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let pi = |n: usize| {
+        format!(
+            r#"{{"type":"message","id":"{n}","parentId":"{}","timestamp":"{}","message":{{"role":"user","content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let codex = |n: usize| {
+        format!(
+            r#"{{"timestamp":"{}","type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{n}"}}]}}}}"#,
+            time(n)
+        )
+    };
+    let copilot = |n: usize| {
+        format!(
+            r#"{{"type":"user.message","id":"{n}","parentId":"{}","timestamp":"{}","data":{{"content":"{n}"}}}}"#,
+            n - 1,
+            time(n)
+        )
+    };
+    let lines: [&dyn Fn(usize) -> String; 4] = [&claude, &pi, &codex, &copilot];
+    for (format, line) in FORMATS_OF_LOGS.into_iter().zip(lines) {
+        let log: Vec<String> = (1..5).map(line).collect();
+        let document = load_as(format, log.join("\n").as_bytes(), "", &Heuristic).unwrap();
+        let turns = &document.sessions[0].turns;
+        let new = |provenance| {
+            let draft = TurnDraft::text(Role::User, "new").from_provenance(provenance);
+            draft.after(TurnId::ROOT, &Heuristic)
+        };
+        let (summary, note) = (new(Provenance::Summary), new(Provenance::Note));
+        // Before the third turn, behind it, with a gap that a bridge fills, and alone.
+        let shown = [
+            vec![summary.clone(), turns[2].clone(), note.clone()],
+            vec![turns[0].clone(), summary.clone(), turns[3].clone()],
+            vec![summary, note],
+        ];
+        let expected = [3, 4, 4].map(time);
+        if format == Format::Pi {
+            // What stands before the summary is shown before it.
+            let written = String::from_utf8(document.render(0, &shown[1]).unwrap()).unwrap();
+            assert!(written.contains(r#""firstKeptEntryId":"1""#), "{written}");
+        }
+        for (shown, expected) in shown.iter().zip(&expected) {
+            let written = String::from_utf8(document.render(0, shown).unwrap()).unwrap();
+            for line in written
+                .lines()
+                .filter(|line| !log.iter().any(|it| it == line))
+            {
+                let record: serde_json::Value = serde_json::from_str(line).unwrap();
+                let at = record["timestamp"].as_str();
+                assert_eq!(at, Some(&**expected), "{line}");
+            }
+        }
+    }
+}
+
+/// What `ebbtide compact` writes holds the summary alone.
+#[test]
+fn a_summary_without_its_originals_is_a_turn() {
+    let claude = r#"{"type":"system","subtype":"compact_boundary","uuid":"1","parentUuid":null,"sessionId":"s"}
+{"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":"<env>linux</env>"}}
+{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"so far"}}
+{"type":"user","uuid":"4","parentUuid":"3","sessionId":"s","message":{"role":"user","content":"go on"}}
+{"type":"assistant","uuid":"5","parentUuid":"4","sessionId":"s","message":{"id":"m","content":[{"type":"text","text":"yes"}]}}
+{"type":"system","subtype":"compact_boundary","uuid":"6","parentUuid":null,"logicalParentUuid":"5","sessionId":"s"}
+{"type":"user","uuid":"7","parentUuid":"6","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"further"}}
+{"type":"user","uuid":"8","parentUuid":"7","sessionId":"s","message":{"role":"user","content":"more"}}
+"#;
+    let pi = r#"{"type":"session","version":3,"id":"x","cwd":"/"}
+{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"<env>linux</env>"}}
+{"type":"compaction","id":"b","parentId":"a","summary":"so far","tokensBefore":7}
+{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"go on"}}
+{"type":"message","id":"d","parentId":"c","message":{"role":"assistant","content":[{"type":"text","text":"yes"}]}}
+{"type":"compaction","id":"e","parentId":"d","summary":"further","tokensBefore":7}
+{"type":"message","id":"f","parentId":"e","message":{"role":"user","content":"more"}}
+"#;
+    let codex = r#"{"type":"session_meta","payload":{"id":"x","cwd":"/"}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"<env>linux</env>"}]}}
+{"type":"compacted","payload":{"message":"so far","replacement_history":[]}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}
+{"type":"compacted","payload":{"message":"further","replacement_history":[]}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"more"}]}}
+"#;
+    let copilot = r#"{"type":"session.start","data":{"sessionId":"x"},"id":"1","parentId":null}
+{"type":"user.message","data":{"content":"<env>linux</env>"},"id":"2","parentId":"1"}
+{"type":"session.compaction_complete","data":{"summaryContent":"so far"},"id":"3","parentId":"2"}
+{"type":"user.message","data":{"content":"go on"},"id":"4","parentId":"3"}
+{"type":"assistant.message","data":{"content":"yes"},"id":"5","parentId":"4"}
+{"type":"session.compaction_complete","data":{"summaryContent":"further"},"id":"6","parentId":"5"}
+{"type":"user.message","data":{"content":"more"},"id":"7","parentId":"6"}
+"#;
+    let expected = [
+        "user \"<env>linux</env>\"",
+        "user \"so far\"",
+        "user \"go on\"",
+        "assistant \"yes\"",
+        "user \"more\"",
+    ];
+    for (format, log) in FORMATS_OF_LOGS
+        .into_iter()
+        .zip([claude, pi, codex, copilot])
+    {
+        let document = open(log);
+        let session = &document.sessions[0];
+        assert_eq!(session.format, format);
+        assert_eq!(view(session).lines().collect::<Vec<_>>(), expected);
+        let kinds = session.turns.iter().map(Turn::provenance);
+        let is_summary: Vec<bool> = kinds.map(|it| it == Provenance::Summary).collect();
+        assert_eq!(is_summary, [false, true, false, false, false]);
+        let places: Vec<usize> = session.compactions.iter().map(|it| it.before).collect();
+        assert_eq!(places, [2, 4]);
+        let whole = document.render(0, &session.turns).unwrap();
+        assert_eq!(whole, log.as_bytes());
+        // The summary and what announces it come and go together.
+        let shown = [session.turns[1].clone(), session.turns[4].clone()];
+        let written = document.render(0, &shown).unwrap();
+        let again = load_as(format, &written, "", &Heuristic).unwrap();
+        assert_eq!(view(&again.sessions[0]), "user \"so far\"\nuser \"more\"\n");
+        let boundaries = String::from_utf8(written).unwrap();
+        let boundaries = boundaries.matches("compact_boundary").count();
+        assert_eq!(boundaries, usize::from(format == Format::ClaudeCode));
+    }
+}
+
 #[test]
 fn what_cannot_be_loaded_says_why() {
     let check = |text: &str, expected: LoadError| {

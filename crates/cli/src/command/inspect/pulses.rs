@@ -20,7 +20,7 @@ pub(super) fn print(session: &Session, console: &mut Console) -> Result<(), Fail
             Some(model) => pulse.with_metadata("model", model),
             None => pulse,
         };
-        console.line(pulse.to_log())?;
+        console.record(pulse.to_log())?;
         analyzer.ingest(pulse);
     }
     note(&session.title, &analyzer, console);

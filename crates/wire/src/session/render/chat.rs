@@ -2,6 +2,7 @@
 
 use context::Turn;
 use context::turn::Role;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::voice::{self, Object, arguments, failed, object, words, written};
@@ -61,7 +62,7 @@ impl voice::Voice for Voice {
         }
     }
 
-    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+    fn say(&mut self, turn: &Turn, _at: Option<Timestamp>) -> Vec<Object> {
         match self.format {
             Format::Anthropic => written(Dialect::Anthropic, turn),
             Format::LangChain => langchain(turn)

@@ -2,10 +2,11 @@
 
 use context::turn::Role;
 use context::{Tokens, Turn};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::script::Lines;
-use super::voice::{self, Links, Object, is_summary, object, timestamp, words, written};
+use super::voice::{self, Links, Object, is_summary, object, words, written};
 use crate::api::Dialect;
 use crate::session::Session;
 
@@ -25,7 +26,6 @@ pub(super) struct Voice {
     envelope: Object,
     model: String,
     tokens: Tokens,
-    time: Option<String>,
 }
 
 impl Voice {
@@ -35,22 +35,20 @@ impl Voice {
         let record = last.map_or(&b"{}"[..], |line| lines.text(*line));
         let record: Object = serde_json::from_slice(record).unwrap_or_default();
         let repeated = |key: &str| Some((key.to_owned(), record.get(key)?.clone()));
-        let last = session.turns.iter().rev().find_map(timestamp);
         Self {
             envelope: ENVELOPE.iter().copied().filter_map(repeated).collect(),
             model: session.model.clone().unwrap_or_default(),
             tokens: session.turns.iter().map(Turn::tokens).sum(),
-            time: last,
         }
     }
 
-    fn record(&self, kind: &str, time: Option<String>) -> Object {
+    fn record(&self, kind: &str, at: Option<Timestamp>) -> Object {
         // The chain's own fields are put in later; this one comes first, as the product has it.
         let mut record = Object::from_iter([("parentUuid".to_owned(), Value::Null)]);
         record.extend(self.envelope.clone());
         record.insert("type".to_owned(), Value::from(kind));
-        if let Some(time) = time.or_else(|| self.time.clone()) {
-            record.insert("timestamp".to_owned(), Value::from(time));
+        if let Some(at) = at {
+            record.insert("timestamp".to_owned(), Value::from(at.to_string()));
         }
         record
     }
@@ -66,9 +64,9 @@ impl voice::Voice for Voice {
 
     /// The boundary stands first, whatever is shown before the summary: the product shows the model
     /// nothing that stands before the last boundary.
-    fn opening(&mut self, summary: Option<&Turn>) -> Option<Object> {
-        let time = timestamp(summary?);
-        let mut record = self.record("system", time);
+    fn opening(&mut self, summary: Option<&Turn>, at: Option<Timestamp>) -> Option<Object> {
+        summary?;
+        let mut record = self.record("system", at);
         record.extend(object(json!({
             "subtype": "compact_boundary",
             "content": "Conversation compacted",
@@ -79,10 +77,10 @@ impl voice::Voice for Voice {
         Some(record)
     }
 
-    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+    fn say(&mut self, turn: &Turn, at: Option<Timestamp>) -> Vec<Object> {
         let assistant = turn.role() == Role::Assistant;
         let kind = if assistant { "assistant" } else { "user" };
-        let mut record = self.record(kind, timestamp(turn));
+        let mut record = self.record(kind, at);
         if assistant {
             let message = json!({
                 "id": format!("msg_{}", turn.id()),
@@ -114,8 +112,8 @@ impl voice::Voice for Voice {
         vec![record]
     }
 
-    fn bridge(&self) -> Object {
-        let mut record = self.record("system", None);
+    fn bridge(&self, at: Option<Timestamp>) -> Object {
+        let mut record = self.record("system", at);
         record.extend(object(json!({
             "subtype": "informational",
             "content": "",

@@ -1,6 +1,7 @@
 //! New records of Codex's.
 
 use context::Turn;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::voice::{self, Object, is_summary, stamped, words, written};
@@ -20,21 +21,22 @@ impl voice::Voice for Voice {
         }
     }
 
-    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+    fn say(&mut self, turn: &Turn, at: Option<Timestamp>) -> Vec<Object> {
         let items = written(Dialect::Responses, turn).into_iter();
         let items: Vec<Value> = items.map(Value::Object).collect();
         self.history.extend(items.iter().cloned());
         if is_summary(turn) {
             let payload = json!({"message": words(turn), "replacement_history": self.history});
-            return vec![record(turn, "compacted", &payload)];
+            return vec![record(at, "compacted", &payload)];
         }
         items
             .iter()
-            .map(|item| record(turn, "response_item", item))
+            .map(|item| record(at, "response_item", item))
             .collect()
     }
 }
 
-fn record(turn: &Turn, kind: &str, payload: &Value) -> Object {
-    stamped(turn, json!({"type": kind, "payload": payload}))
+/// A record with its time: without one, Codex skips the line.
+fn record(at: Option<Timestamp>, kind: &str, payload: &Value) -> Object {
+    stamped(at, json!({"type": kind, "payload": payload}))
 }

@@ -2,9 +2,10 @@
 
 use context::turn::Role;
 use context::{Tokens, Turn};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::voice::{self, Links, Object, arguments, failed, is_summary, object, stamped, words};
+use super::voice::{self, Links, Object, arguments, failed, is_summary, stamped, words};
 use crate::session::Session;
 
 pub(super) struct Voice {
@@ -27,14 +28,14 @@ impl voice::Voice for Voice {
         })
     }
 
-    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+    fn say(&mut self, turn: &Turn, at: Option<Timestamp>) -> Vec<Object> {
         if is_summary(turn) {
             let data = json!({
                 "success": true,
                 "preCompactionTokens": self.tokens.get(),
                 "summaryContent": words(turn),
             });
-            return vec![event(turn, "session.compaction_complete", &data)];
+            return vec![event(at, "session.compaction_complete", &data)];
         }
         if turn.role() == Role::Assistant {
             let requests: Vec<Value> = turn
@@ -53,7 +54,7 @@ impl voice::Voice for Voice {
                 "content": words(turn),
                 "toolRequests": requests,
             });
-            return vec![event(turn, "assistant.message", &data)];
+            return vec![event(at, "assistant.message", &data)];
         }
         let results = turn.results().map(|result| {
             let data = json!({
@@ -61,21 +62,22 @@ impl voice::Voice for Voice {
                 "success": !failed(result.outcome),
                 "result": {"content": result.text.as_str()},
             });
-            event(turn, "tool.execution_complete", &data)
+            event(at, "tool.execution_complete", &data)
         });
         let mut events: Vec<Object> = results.collect();
         let words = words(turn);
         if !words.is_empty() || events.is_empty() {
-            events.push(event(turn, "user.message", &json!({"content": words})));
+            events.push(event(at, "user.message", &json!({"content": words})));
         }
         events
     }
 
-    fn bridge(&self) -> Object {
-        object(json!({"type": "session.info", "data": {"infoType": "ebbtide", "message": ""}}))
+    fn bridge(&self, at: Option<Timestamp>) -> Object {
+        let data = json!({"infoType": "ebbtide", "message": ""});
+        event(at, "session.info", &data)
     }
 }
 
-fn event(turn: &Turn, kind: &str, data: &Value) -> Object {
-    stamped(turn, json!({"type": kind, "data": data}))
+fn event(at: Option<Timestamp>, kind: &str, data: &Value) -> Object {
+    stamped(at, json!({"type": kind, "data": data}))
 }

@@ -173,7 +173,7 @@ impl List<'_> {
                     before = Some(Some(*number));
                 }
                 Piece::New(turn) => {
-                    for message in voice.say(turn) {
+                    for message in voice.say(turn, turn.at()) {
                         if before.is_some() {
                             out.extend_from_slice(usual);
                         }

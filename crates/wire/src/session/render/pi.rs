@@ -2,6 +2,7 @@
 
 use context::turn::{Part, Role};
 use context::{Tokens, Turn};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::script::Lines;
@@ -31,22 +32,29 @@ impl Voice {
         }
     }
 
-    fn message(&self, turn: &Turn, message: Value) -> Object {
+    fn message(at: Option<Timestamp>, message: Value) -> Object {
         let mut message = object(message);
-        if let Some(at) = turn.at() {
+        if let Some(at) = at {
             message.insert("timestamp".to_owned(), Value::from(at.as_millisecond()));
         }
-        stamped(turn, json!({"type": "message", "message": message}))
+        stamped(at, json!({"type": "message", "message": message}))
     }
 
-    fn summary(&self, turn: &Turn) -> Object {
-        let tokens = self.tokens.get();
-        let summary = words(turn);
-        let fields = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens});
-        stamped(turn, fields)
+    fn summary(&self, turn: &Turn, at: Option<Timestamp>) -> Object {
+        let mut record = stamped(at, json!({"type": "compaction", "summary": words(turn)}));
+        // All that is in the written file is kept; what is not kept is not in it.
+        let (key, first) = if self.chained {
+            let first = self.first.as_deref().map_or(Value::Null, Value::from);
+            ("firstKeptEntryId", first)
+        } else {
+            ("firstKeptEntryIndex", Value::from(self.headers))
+        };
+        record.insert(key.to_owned(), first);
+        record.insert("tokensBefore".to_owned(), Value::from(self.tokens.get()));
+        record
     }
 
-    fn assistant(&self, turn: &Turn) -> Object {
+    fn assistant(&self, turn: &Turn, at: Option<Timestamp>) -> Object {
         let content: Vec<Value> = turn
             .parts()
             .iter()
@@ -69,7 +77,7 @@ impl Voice {
             "usage": nothing,
             "stopReason": "stop",
         });
-        self.message(turn, message)
+        Self::message(at, message)
     }
 }
 
@@ -88,12 +96,12 @@ impl voice::Voice for Voice {
         }
     }
 
-    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+    fn say(&mut self, turn: &Turn, at: Option<Timestamp>) -> Vec<Object> {
         if is_summary(turn) {
-            return vec![self.summary(turn)];
+            return vec![self.summary(turn, at)];
         }
         if turn.role() == Role::Assistant {
-            return vec![self.assistant(turn)];
+            return vec![self.assistant(turn, at)];
         }
         let results = turn.results().map(|result| {
             let content = json!([{"type": "text", "text": result.text.as_str()}]);
@@ -103,19 +111,22 @@ impl voice::Voice for Voice {
                 "content": content,
                 "isError": failed(result.outcome),
             });
-            self.message(turn, message)
+            Self::message(at, message)
         });
         let mut records: Vec<Object> = results.collect();
         let words = words(turn);
         if !words.is_empty() || records.is_empty() {
             let content = json!([{"type": "text", "text": words}]);
-            records.push(self.message(turn, json!({"role": "user", "content": content})));
+            records.push(Self::message(
+                at,
+                json!({"role": "user", "content": content}),
+            ));
         }
         records
     }
 
-    fn bridge(&self) -> Object {
-        object(json!({"type": "custom", "customType": "ebbtide"}))
+    fn bridge(&self, at: Option<Timestamp>) -> Object {
+        stamped(at, json!({"type": "custom", "customType": "ebbtide"}))
     }
 }
 

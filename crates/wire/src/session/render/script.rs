@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use context::Turn;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::WrittenTurn;
@@ -17,6 +18,8 @@ pub(super) struct Lines<'a> {
     pub(super) pieces: &'a [Vec<usize>],
     pub(super) headers: &'a [usize],
     pub(super) asides: &'a [usize],
+    /// The turns that they hold.
+    pub(super) turns: &'a [Turn],
 }
 
 impl Lines<'_> {
@@ -58,6 +61,27 @@ impl Lines<'_> {
         lines.dedup();
         lines
     }
+
+    /// The time of each shown turn. One without a time has that of the next turn that has one, else of the one
+    /// before it, else of the session's last.
+    fn times(&self, shown: &[WrittenTurn<'_>]) -> Vec<Option<Timestamp>> {
+        let own = shown.iter().map(|shown| match shown {
+            WrittenTurn::Own(turn) => self.turns.get(*turn).and_then(Turn::at),
+            WrittenTurn::New(turn) => turn.at(),
+        });
+        let mut times: Vec<Option<Timestamp>> = own.collect();
+        let mut next = None;
+        for at in times.iter_mut().rev() {
+            next = at.or(next);
+            *at = next;
+        }
+        let mut before = self.turns.iter().rev().find_map(Turn::at);
+        for at in &mut times {
+            before = at.or(before);
+            *at = before;
+        }
+        times
+    }
 }
 
 /// Writes a log.
@@ -73,20 +97,25 @@ pub(super) fn write(
         last: None,
         pending: None,
         number: 0,
+        at: None,
     };
     for header in lines.headers {
         script.own(lines.whole(*header), lines.text(*header), voice);
     }
-    let summary = shown.iter().find_map(|shown| match shown {
-        WrittenTurn::New(turn) if is_summary(turn) => Some(*turn),
+    let times = lines.times(shown);
+    let mut timed = shown.iter().zip(times.iter().copied());
+    let summary = timed.find_map(|(shown, at)| match shown {
+        WrittenTurn::New(turn) if is_summary(turn) => Some((*turn, at)),
         _ => None,
     });
-    if let Some(opening) = voice.opening(summary) {
+    let (summary, at) = summary.unzip();
+    if let Some(opening) = voice.opening(summary, at.flatten()) {
         let seed = summary.map_or([0; 16], |turn| *turn.id().as_bytes());
         script.new_record(opening, &seed, voice);
     }
     let mut rest = shown;
     while let [next, after @ ..] = rest {
+        script.at = times.get(shown.len() - rest.len()).copied().flatten();
         rest = after;
         match next {
             WrittenTurn::New(turn) => script.turn(turn, voice),
@@ -121,6 +150,8 @@ struct Script {
     last: Option<String>,
     pending: Option<Pending>,
     number: usize,
+    /// The time of the turn that is being written.
+    at: Option<Timestamp>,
 }
 
 impl Script {
@@ -146,7 +177,7 @@ impl Script {
             && !self.written.contains(&parent)
             && self.last.is_some()
         {
-            let mut bridge = voice.bridge();
+            let mut bridge = voice.bridge(self.at);
             self.chain(&mut bridge);
             self.pending = Some(Pending {
                 record: bridge,
@@ -160,7 +191,7 @@ impl Script {
 
     /// Writes the records of a turn that is not in the file.
     fn turn(&mut self, turn: &Turn, voice: &mut dyn Voice) {
-        for record in voice.say(turn) {
+        for record in voice.say(turn, self.at) {
             self.new_record(record, turn.id().as_bytes(), voice);
         }
     }

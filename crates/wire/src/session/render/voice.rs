@@ -2,6 +2,7 @@
 
 use context::turn::{Outcome, Part};
 use context::{Provenance, Turn};
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::api::{Dialect, render_turn};
@@ -32,18 +33,18 @@ pub(super) trait Voice {
     }
 
     /// A record that begins the file, before all turns.
-    fn opening(&mut self, _summary: Option<&Turn>) -> Option<Object> {
+    fn opening(&mut self, _summary: Option<&Turn>, _at: Option<Timestamp>) -> Option<Object> {
         None
     }
 
     /// Called before a record of the file is written unchanged.
     fn heard(&mut self, _line: &[u8]) {}
 
-    /// The records of a turn, without the fields that chain them.
-    fn say(&mut self, turn: &Turn) -> Vec<Object>;
+    /// The records of a turn at this time, without the fields that chain them.
+    fn say(&mut self, turn: &Turn, at: Option<Timestamp>) -> Vec<Object>;
 
     /// An empty record that only continues the chain.
-    fn bridge(&self) -> Object {
+    fn bridge(&self, _at: Option<Timestamp>) -> Object {
         Object::new()
     }
 
@@ -84,18 +85,13 @@ pub(super) fn written(dialect: Dialect, turn: &Turn) -> Vec<Object> {
     serde_json::from_str(&format!("[{}]", render_turn(dialect, turn))).unwrap_or_default()
 }
 
-/// A record of a turn: its fields, behind its time where it has one.
-pub(super) fn stamped(turn: &Turn, fields: Value) -> Object {
-    let time = timestamp(turn).map(|time| ("timestamp".to_owned(), Value::from(time)));
+/// A record: its fields, behind its time where that is known.
+pub(super) fn stamped(at: Option<Timestamp>, fields: Value) -> Object {
+    let time = at.map(|at| ("timestamp".to_owned(), Value::from(at.to_string())));
     time.into_iter().chain(object(fields)).collect()
 }
 
 /// Returns `true` for a failed result.
 pub(super) fn failed(outcome: Outcome) -> bool {
     outcome == Outcome::Failed
-}
-
-/// The time of a turn as text.
-pub(super) fn timestamp(turn: &Turn) -> Option<String> {
-    turn.at().map(|at| at.to_string())
 }

@@ -107,9 +107,9 @@ impl Printer {
         match name.filter(|_| self.outputs.len() > 1) {
             Some(name) => {
                 let name = Value::Text(name.clone());
-                console.line(format!("{{{name}:{message}}}"))
+                console.record(format!("{{{name}:{message}}}"))
             }
-            None => console.line(message.to_string()),
+            None => console.record(message.to_string()),
         }
     }
 
