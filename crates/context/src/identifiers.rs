@@ -134,6 +134,13 @@ pub fn mentions(text: &str, identifier: &str) -> bool {
     occurrences(text, identifier).next().is_some()
 }
 
+/// The words of a text: runs of letters, digits and underscores. Where an identifier stands whole in a text, so
+/// does each of its words.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter| !is_word_letter(letter));
+    words.filter(|word| !word.is_empty())
+}
+
 /// Undoes the escapes of JSON strings wherever they stand in `json`, so that in the arguments of a
 /// tool call `"\nfoo_bar"` does not read as `nfoo_bar`. The result is for reading, not for parsing.
 #[must_use]

@@ -18,4 +18,4 @@ mod evaluate;
 mod metric;
 
 pub use evaluate::{CutKind, EvalOptions, RecallRow, Strategy, evaluate};
-pub use metric::{Cut, Needed, Rules, Score, Words, needed_later, score};
+pub use metric::{Cut, Needed, Reading, Rules, Score, Words, needed_in, needed_later, score};

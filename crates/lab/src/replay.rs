@@ -21,7 +21,7 @@ mod prefix;
 mod summarise;
 mod watch;
 
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ use wire::session::Session;
 use crate::compare::{Comparison, SCHEMA, Simulation, Speeds, StrategyResult};
 use crate::equal_size::{self, EqualSize};
 use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
+use crate::recall::Reading;
 use pins::PinSpan;
 
 pub use client::Client;
@@ -70,6 +71,8 @@ struct Scene<'a> {
     counter: &'a dyn TokenCounter,
     summariser: &'a dyn Summarise,
     watch: &'a dyn Watch,
+    /// The text of the session, once recall is measured.
+    reading: OnceLock<Reading>,
 }
 
 /// Replays a session as its client would have sent it: before each assistant turn one request with
@@ -125,6 +128,7 @@ pub fn run_with(
         summariser,
         paid: paid(&model, evidence),
         model,
+        reading: OnceLock::new(),
     };
     let (strategies, recall) = side_by_side(&scene, options, progress);
     Ok(Comparison {

@@ -1,6 +1,6 @@
 //! Identifiers that are needed later, and those of them that a text still holds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use context::identifiers::{self, Kind};
 use context::{Part, Role, Tokens, Turn};
@@ -182,10 +182,65 @@ fn written(turn: &Turn) -> String {
 /// The shortest identifier that counts. Shorter ones are numbers such as `380`, at which a file is read.
 const SHORTEST: usize = 4;
 
+/// The text of the turns from the first on, read once for all cuts of a session. Looking an identifier up in a long
+/// text takes long, above all where it is not there, so the words are listed.
+#[derive(Debug)]
+pub struct Reading {
+    text: String,
+    /// The end of each turn in the text.
+    ends: Vec<usize>,
+    /// The first turn with each word.
+    first: HashMap<Box<str>, usize>,
+}
+
+impl Reading {
+    /// Reads turns.
+    #[must_use]
+    pub fn of(turns: &[Turn]) -> Self {
+        let mut text = String::new();
+        let mut ends = Vec::with_capacity(turns.len());
+        let mut first = HashMap::new();
+        for (index, turn) in turns.iter().enumerate() {
+            let start = text.len();
+            turn.parts()
+                .iter()
+                .for_each(|part| push_part(part, &mut text));
+            ends.push(text.len());
+            for word in identifiers::words(text.get(start..).unwrap_or_default()) {
+                if !first.contains_key(word) {
+                    first.insert(Box::from(word), index);
+                }
+            }
+        }
+        Self { text, ends, first }
+    }
+
+    /// The text of the first `turns`.
+    fn up_to(&self, turns: usize) -> &str {
+        let last = turns.checked_sub(1);
+        let end = last.and_then(|last| self.ends.get(last));
+        end.and_then(|end| self.text.get(..*end))
+            .unwrap_or_default()
+    }
+
+    /// Returns true if `identifier` stands whole in the first `turns`.
+    fn mentions(&self, turns: usize, identifier: &str) -> bool {
+        let is_read = |word| self.first.get(word).is_some_and(|turn| *turn < turns);
+        identifiers::words(identifier).all(is_read)
+            && identifiers::mentions(self.up_to(turns), identifier)
+    }
+}
+
 /// The identifiers that are needed after `cut`, in the order of their first use.
 #[must_use]
 pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
-    let original = text_of(cut.old);
+    needed_in(&Reading::of(cut.old), cut, rules)
+}
+
+/// Like [`needed_later`], with a reading of turns that begin with those before the cut.
+#[must_use]
+pub fn needed_in(reading: &Reading, cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
+    let original = reading.up_to(cut.old.len());
     let mut learnt = text_of(cut.tail);
     let mut seen = HashSet::new();
     let mut needed = Vec::new();
@@ -198,13 +253,13 @@ pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
         for found in identifiers::scan(&text) {
             if found.text.len() >= SHORTEST
                 && seen.insert(found.text.to_owned())
-                && identifiers::mentions(&original, found.text)
+                && reading.mentions(cut.old.len(), found.text)
                 && !identifiers::mentions(&learnt, found.text)
             {
                 needed.push(Needed {
                     text: found.text.to_owned(),
                     kind: found.kind,
-                    places: places(&original, found.text, rules.words),
+                    places: places(original, found.text, rules.words),
                 });
             }
         }
@@ -271,5 +326,39 @@ impl Words {
         })
         .filter(move |word| word.chars().count() >= shortest)
         .map(str::to_lowercase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use context::{Heuristic, Role, Turn, TurnDraft, TurnId, identifiers};
+    use proptest::prelude::*;
+
+    use super::{Cut, Reading, Rules, needed_in, needed_later};
+
+    proptest! {
+        /// Words with letters of several bytes and signs of all sorts, in turns of both roles.
+        #[test]
+        fn a_reading_of_all_turns_finds_what_stands_before_a_cut(
+            said in prop::collection::vec(("[ab_é4./ -]{0,12}", any::<bool>()), 2..12),
+            at in any::<prop::sample::Index>(),
+            looked_up in "[ab_é4./-]{1,5}",
+        ) {
+            let turns: Vec<Turn> = said.iter().map(|(text, is_user)| {
+                let role = if *is_user { Role::User } else { Role::Assistant };
+                TurnDraft::text(role, format!("{text} src/a_b.rs")).after(TurnId::ROOT, &Heuristic)
+            }).collect();
+            let (old, future) = turns.split_at(at.index(turns.len()));
+            let cut = Cut { old, tail: &[], future };
+            let reading = Reading::of(&turns);
+            let rules = Rules::default();
+            prop_assert_eq!(needed_in(&reading, &cut, rules), needed_later(&cut, rules));
+            let text = super::text_of(old);
+            prop_assert_eq!(reading.up_to(old.len()), &text);
+            prop_assert_eq!(
+                reading.mentions(old.len(), &looked_up),
+                identifiers::mentions(&text, &looked_up)
+            );
+        }
     }
 }

@@ -5,7 +5,7 @@ use context::{Role, Tokens, Turn};
 use super::Scene;
 use crate::compare::RecallFigures;
 use crate::options::RecallMeasure;
-use crate::recall::{Cut, Rules, needed_later, score};
+use crate::recall::{Cut, Reading, Rules, needed_in, score};
 
 /// A compaction as recall sees it.
 pub(super) struct RecallCut<'a> {
@@ -28,7 +28,8 @@ pub(super) fn recall(scene: &Scene<'_>, place: &RecallCut<'_>) -> Option<RecallF
     let (old, rest) = turns.split_at_checked(place.cut)?;
     let (tail, future) = rest.split_at_checked(place.len.checked_sub(place.cut)?)?;
     let rules = Rules::default();
-    let needed = needed_later(&Cut { old, tail, future }, rules);
+    let reading = scene.reading.get_or_init(|| Reading::of(turns));
+    let needed = needed_in(reading, &Cut { old, tail, future }, rules);
     let ours = score(&needed, place.seen, rules);
     let newest = score(&needed, &newest(old, place.size), rules);
     Some(RecallFigures {
