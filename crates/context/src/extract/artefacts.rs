@@ -101,9 +101,10 @@ impl Artefacts {
                     Action::Ran(script) => {
                         ran.take(script, step, number);
                         if step.result.is_some() && !step.failed() {
-                            commands::effects(script)
-                                .into_iter()
-                                .for_each(|effect| files::take(&mut files, effect, number));
+                            let is_quiet = !step.reports_an_error();
+                            for effect in commands::effects(script, is_quiet) {
+                                files::take(&mut files, effect, number);
+                            }
                         }
                     }
                     Action::Other => {}
@@ -133,16 +134,18 @@ impl Artefacts {
             Some(script) => commands::history(&script),
             None => commands::History {
                 commits: step.call.own_name().contains("commit"),
-                takes_back: 0,
+                ..commands::History::default()
             },
         };
+        let told = result.text.lines().filter(|_| history.commits);
+        let new: Vec<String> = told.filter_map(commit).collect();
         if !step.failed() {
-            let left = self.commits.len().saturating_sub(history.takes_back);
-            self.commits.truncate(left);
+            let amended = usize::from(history.amends && !new.is_empty());
+            let gone = history.takes_back + amended;
+            self.commits
+                .truncate(self.commits.len().saturating_sub(gone));
         }
-        if history.commits {
-            self.commits.extend(result.text.lines().filter_map(commit));
-        }
+        self.commits.extend(new);
     }
 
     /// Notes an error, or the end of one. `failure` is the line that tells why the action failed.

@@ -4,7 +4,7 @@
 //! All of it is read off the steps or quoted: whole sentences and whole lines, and where one is too long, its
 //! beginning with a mark.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::artefacts::Artefacts;
 use super::files::File;
@@ -216,7 +216,11 @@ const FIRST: &str = "first request";
 /// The goal: what was asked first, and what is asked now. Messages of three words and fewer ("go on") and notices that
 /// a client writes in brackets are no requests.
 fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Tokens) {
-    let is_goal = |said: &&Said| words(&said.text) >= 4 && !said.text.starts_with('[');
+    let is_notice = |said: &&Said| {
+        let text = said.text.trim();
+        text.starts_with('[') && text.ends_with(']')
+    };
+    let is_goal = |said: &&Said| words(&said.text) >= 4 && !is_notice(said);
     let by_first = |said: &Said| format!("{FIRST} (turn {}): ", said.turn + 1);
     let first = typed.iter().find(is_goal);
     // The first message of all may have found no room among the user's words since.
@@ -240,7 +244,7 @@ fn goal(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Toke
         page.quote(Field::Goal, &by, text, budget.scaled(0.5));
     }
     // A few words may change the request: "use option 2".
-    let last = typed.iter().rev().find(|said| !said.text.starts_with('['));
+    let last = typed.iter().rev().find(|said| !is_notice(said));
     if let Some(Said { turn, text }) = last.filter(|last| !is_first(last) && !is_goal(last)) {
         let entry = format!("newest message (turn {}): {}", turn + 1, one_line(text));
         let mut room = budget.scaled(0.5);
@@ -372,27 +376,40 @@ impl Listed {
     ) -> Self {
         /// The most names.
         const MOST: usize = 40;
-        let mut names: Vec<&str> = Vec::new();
-        for file in files.iter().filter(|file| !file.is_gone()) {
-            let inside = folder.and_then(|folder| folder.inside(&file.path));
-            let name = inside.unwrap_or(file.name());
-            if !names.contains(&name) {
-                names.push(name);
+        let folder = folder.filter(|it| !it.path().is_empty());
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        // The names with the number of files that each stands for. Others are only counted.
+        let mut names: Vec<(&str, usize)> = Vec::new();
+        let mut all = 0;
+        for file in files.iter().filter(|it| it.is_changed() && !it.is_gone()) {
+            all += 1;
+            let name = match folder {
+                Some(folder) => folder.inside(&file.path),
+                None => Some(file.name()),
+            };
+            let Some(name) = name else { continue };
+            let place = places.get(name).copied().unwrap_or(names.len());
+            if let Some((_, number)) = names.get_mut(place) {
+                *number += 1;
+            } else if names.len() < MOST {
+                places.insert(name, place);
+                names.push((name, 1));
             }
         }
         let begin = match folder.map(Folder::path) {
             _ if !is_first => "also changed".to_owned(),
-            None | Some("") => "changed".to_owned(),
+            None => "changed".to_owned(),
             Some(folder) => format!("changed in {folder}"),
         };
-        let lists = (1..=names.len().min(MOST)).rev().map(|most| {
-            let shown = names.get(..most).unwrap_or_default().join(", ");
-            let entry = match names.len() - most {
-                0 => format!("{begin}: {shown}"),
-                more => format!("{begin}: {shown}, and {more} more"),
+        let lists = (1..=names.len()).rev().map(|most| {
+            let shown = || names.iter().take(most);
+            let list: Vec<&str> = shown().map(|(name, _)| *name).collect();
+            let list = list.join(", ");
+            let entry = match all - shown().map(|(_, number)| number).sum::<usize>() {
+                0 => format!("{begin}: {list}"),
+                more => format!("{begin}: {list}, and {more} more"),
             };
-            let names = most;
-            Self { entry, names }
+            Self { entry, names: most }
         });
         let mut fitting = lists.filter(|list| page.fits(&[&list.entry], room));
         fitting.next().unwrap_or_default()

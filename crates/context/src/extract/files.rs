@@ -63,6 +63,11 @@ impl File {
         steps::file_name(&self.path)
     }
 
+    /// Returns true if a change of it did not fail.
+    pub const fn is_changed(&self) -> bool {
+        self.written.is_some() || self.changes > 0
+    }
+
     /// Returns true if it is not there any more.
     pub const fn is_gone(&self) -> bool {
         self.is_deleted || self.moved_to.is_some()
@@ -126,9 +131,13 @@ impl File {
     }
 }
 
-/// Changes the state of the files that a command removed, moved or restored.
+/// Changes the state of the files that a command of a step removed, moved or restored. What the same step wrote, it may
+/// have written afterwards.
 pub(super) fn take(files: &mut HashMap<String, File>, effect: Effect, number: usize) {
-    let at = |path: &str| {
+    let at = |files: &HashMap<String, File>, path: &str| {
+        if files.contains_key(path) {
+            return vec![path.to_owned()];
+        }
         let found = files.values().filter(|file| file.is_at(path));
         let found: Vec<String> = found.map(|file| file.path.clone()).collect();
         // A relative path that several files end with names one of them, or none.
@@ -137,24 +146,37 @@ pub(super) fn take(files: &mut HashMap<String, File>, effect: Effect, number: us
     };
     match effect {
         Effect::Removed(path) => {
-            for path in at(&path) {
-                if let Some(file) = files.get_mut(&path) {
+            for path in at(files, &path) {
+                if let Some(file) = files.get_mut(&path).filter(|file| file.last < number) {
                     file.is_deleted = true;
                     file.last = number;
                 }
             }
         }
         Effect::Moved(from, to) => {
-            // Of a folder, the paths inside it stay the same.
-            if let [path] = at(&from).as_slice()
-                && let Some(file) = files.get_mut(path)
-            {
-                file.moved_to = Some(to);
+            let here = |file: &&mut File| file.moved_to.as_ref() == Some(&from);
+            if let Some(file) = files.values_mut().find(here) {
+                // Moved on, or back.
+                file.moved_to = (!file.is_at(&to)).then_some(to);
                 file.last = number;
+                return;
+            }
+            // Of a folder, the paths inside it stay the same.
+            if let [path] = at(files, &from).as_slice()
+                && let Some(file) = files.get_mut(path).filter(|file| file.last < number)
+            {
+                file.moved_to = Some(to.clone());
+                file.last = number;
+            }
+            for path in at(files, &to) {
+                if let Some(file) = files.get_mut(&path).filter(|file| file.is_at(&to)) {
+                    file.is_deleted = false;
+                    file.moved_to = None;
+                }
             }
         }
         Effect::Restored(path) => {
-            for path in at(&path) {
+            for path in at(files, &path) {
                 files.remove(&path);
             }
         }
@@ -196,6 +218,10 @@ mod tests {
             states
         };
         assert_eq!(states("rm -f /p/a.md; ls"), ["/p/a.md: deleted"]);
+        let back = "mv /p/c.rs /p/d.rs && make; mv /p/d.rs /p/c.rs";
+        assert!(states(back).is_empty());
+        let again = "rm -f /p/a.md\ncat > /p/a.md <<'EOF'\na\nb\nEOF";
+        assert!(states(again).is_empty());
         assert_eq!(states("rm -r /p/b"), ["/p/b/a.md: deleted"]);
         assert_eq!(states("git rm c.rs"), ["/p/c.rs: deleted"]);
         assert_eq!(states("git mv c.rs d.rs"), ["/p/c.rs: moved to d.rs"]);

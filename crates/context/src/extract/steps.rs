@@ -335,8 +335,13 @@ impl Step<'_> {
     /// Returns true if the output is empty or a line of it reports an error, other than that there are none. A pipe may
     /// have left lines out.
     pub fn may_have_failed(&self) -> bool {
+        self.result.is_none_or(|it| it.text.trim().is_empty()) || self.reports_an_error()
+    }
+
+    /// Returns true if a line of the output reports an error, other than that there are none.
+    pub fn reports_an_error(&self) -> bool {
         let text = self.result.map_or("", |it| &*it.text);
-        text.trim().is_empty() || text.lines().any(|it| reports(it) || names_a_place(it))
+        text.lines().any(|it| reports(it) || names_a_place(it))
     }
 
     /// Returns true if the last line is the verdict of Go or pytest on all tests: they passed.

@@ -104,7 +104,7 @@ impl Reader {
             summary,
             by_hand: false,
         };
-        let (originals, at) = (self.recording.originals(), record.time("timestamp"));
+        let (originals, at) = (self.recording.originals(is_typed), record.time("timestamp"));
         self.recording
             .compacted(compaction, originals, at, vec![line]);
     }
@@ -196,6 +196,12 @@ fn is_prompt(said: &Said) -> bool {
     let inserted = |text: &&str| context.iter().any(|start| text.starts_with(start));
     let is_said = said.draft.role == Role::User && said.draft.provenance == Provenance::Said;
     is_said && !texts(&said.draft.parts).first().is_some_and(inserted)
+}
+
+/// Returns true for a prompt that a person may have typed: what clients insert stands in tags.
+fn is_typed(said: &Said) -> bool {
+    let is_tagged = |text: &&str| text.starts_with('<');
+    is_prompt(said) && !texts(&said.draft.parts).first().is_some_and(is_tagged)
 }
 
 /// The role and the parts of an item; `None` for items that the model does not see.

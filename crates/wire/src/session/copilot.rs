@@ -73,7 +73,7 @@ fn read_other(
             by_hand: false,
         };
         let at = event.time("timestamp");
-        return recording.compacted(compaction, recording.originals(), at, vec![line]);
+        return recording.compacted(compaction, recording.originals(|_| false), at, vec![line]);
     }
     let model = data.get_text("selectedModel");
     if let Some(model) = model.or_else(|| data.get_text("newModel")) {

@@ -117,7 +117,7 @@ fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
                 summary: Text::from(&*record.word("summary")),
                 by_hand: false,
             };
-            recording.compacted(compaction, recording.originals(), at, vec![line]);
+            recording.compacted(compaction, recording.originals(|_| false), at, vec![line]);
         }
         ("branch_summary", _) => {
             recording.say(Role::User, Parts::said(&record.word("summary")), at, line);

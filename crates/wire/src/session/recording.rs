@@ -126,10 +126,14 @@ impl Recording {
     }
 
     /// The place of the turns that a compaction here replaced. Only what a client sends by itself may stand
-    /// before the summary that `ebbtide compact` wrote, never a turn of the model's.
-    pub(super) fn originals(&self) -> Originals {
-        let is_answer = |said: &Said| said.draft.role == Role::Assistant;
-        match self.said.iter().any(is_answer) {
+    /// before the summary that `ebbtide compact` wrote: no turn of the model's, no prompt and no other summary.
+    pub(super) fn originals(&self, is_prompt: fn(&Said) -> bool) -> Originals {
+        let is_original = |said: &Said| {
+            said.draft.role == Role::Assistant
+                || said.draft.provenance == Provenance::Summary
+                || is_prompt(said)
+        };
+        match self.said.iter().any(is_original) {
             true => Originals::Here,
             false => Originals::Gone,
         }

@@ -586,6 +586,19 @@ fn a_summary_without_its_originals_is_a_turn() {
 }
 
 #[test]
+fn a_summary_of_prompts_without_an_answer_is_no_turn() {
+    let log = r#"{"type":"session_meta","payload":{"id":"x","cwd":"/"}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
+{"type":"compacted","payload":{"message":"so far","replacement_history":[]}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}
+"#;
+    let document = open(log);
+    let session = &document.sessions[0];
+    assert_eq!(view(session), "user \"go on\"\nassistant \"yes\"\n");
+    assert_eq!(session.compactions[0].before, 1);
+}
+
+#[test]
 fn what_cannot_be_loaded_says_why() {
     let check = |text: &str, expected: LoadError| {
         assert_eq!(load(text.as_bytes(), "", &Heuristic).unwrap_err(), expected);

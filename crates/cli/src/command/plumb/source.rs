@@ -50,7 +50,13 @@ fn with_hint(failure: &Failure, hint: String) -> Failure {
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = match std::fs::canonicalize(path) {
         // The file that a link names is replaced, not the link.
-        Ok(file) if file.is_file() => output::replace(&file, text),
+        Ok(file) if file.is_file() => match output::replace(&file, text) {
+            // In a folder that is read-only, the file need not be.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                std::fs::write(&file, text)
+            }
+            replaced => replaced,
+        },
         _ => std::fs::write(path, text),
     };
     written.map_err(Failure::unwritable(path))
