@@ -19,3 +19,16 @@ pub struct Direct {
     /// The conversation, for the header `x-ebbtide-conversation`.
     pub conversation: Option<ConversationId>,
 }
+
+impl Direct {
+    /// A refusal of a request as invalid, in the provider's words.
+    pub(super) fn refusal(body: String) -> Self {
+        Self {
+            status: 400,
+            content_type: "application/json",
+            body: body.into(),
+            did: vec![Did::Refused],
+            conversation: None,
+        }
+    }
+}

@@ -3,20 +3,12 @@
 use wire::api::Request;
 
 use crate::rewrite::Direct;
-use crate::words::Did;
 
 /// The refusal, where the request is part of a thread: 400, after which the client sends everything again
 /// without threading for the rest of its session.
 #[must_use]
 pub fn refuse_thread(request: &Request<'_>) -> Option<Direct> {
-    let body = request.thread_refusal()?;
-    Some(Direct {
-        status: 400,
-        content_type: "application/json",
-        body: body.into(),
-        did: vec![Did::Refused],
-        conversation: None,
-    })
+    request.thread_refusal().map(Direct::refusal)
 }
 
 #[cfg(test)]

@@ -3,20 +3,12 @@
 use wire::api::Request;
 
 use crate::rewrite::Direct;
-use crate::words::Did;
 
 /// The refusal, where the request names an answer in place of the messages before its own: 400, after which the
 /// client sends everything again. Without it, the model would answer without its context.
 #[must_use]
 pub fn refuse_unknown_answer(request: &Request<'_>) -> Option<Direct> {
-    let body = request.unknown_answer()?;
-    Some(Direct {
-        status: 400,
-        content_type: "application/json",
-        body: body.into(),
-        did: vec![Did::Refused],
-        conversation: None,
-    })
+    request.unknown_answer().map(Direct::refusal)
 }
 
 #[cfg(test)]
