@@ -1,4 +1,4 @@
-//! What shell commands do to files and to the history of git, as far as a summary tells it.
+//! The effects of shell commands on files and on the history of git, as far as a summary tells them.
 
 use std::ops::Range;
 
@@ -166,14 +166,14 @@ fn before(revision: &str) -> Option<usize> {
     }
 }
 
-/// What the success of a script tells of one of its commands.
+/// The meaning of a script's success for one of its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
-    /// It ran and did not fail.
+    /// The command ran and did not fail.
     Shown,
-    /// It ran. The rest of the script hides whether it failed.
+    /// The command ran, but the rest of the script would hide a failure of it.
     Hidden,
-    /// It may not have run.
+    /// The command may not have run.
     Unknown,
 }
 

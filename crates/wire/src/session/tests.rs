@@ -516,7 +516,7 @@ fn new_records_have_the_time_of_their_neighbors() {
     }
 }
 
-/// What `ebbtide compact` writes holds the summary alone.
+/// A file that `ebbtide compact` wrote holds the summary without its originals.
 #[test]
 fn a_summary_without_its_originals_is_a_turn() {
     let claude = r#"{"type":"system","subtype":"compact_boundary","uuid":"1","parentUuid":null,"sessionId":"s"}
