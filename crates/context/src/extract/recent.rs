@@ -185,23 +185,22 @@ fn name_of<'p>(path: &'p str, named: &mut HashSet<String>) -> &'p str {
     file_name(path)
 }
 
-/// The first line that a change removes, and the first that it adds.
+/// The first line that a change removes, and the first that it adds, each behind the name of its argument.
 fn change(arguments: &Value) -> Option<(String, String)> {
-    let text = |names: &[&str]| {
-        let found = names.iter().find_map(|name| arguments.get(name));
-        found.and_then(Value::as_str)
+    let text = |names: &[&'static str]| {
+        let mut found = names.iter();
+        found.find_map(|name| Some((*name, arguments.get(name)?.as_str()?)))
     };
     let (old, new) = (text(&OLD)?, text(&NEW)?);
     let is_in = |line: &&str, other: &str| other.lines().any(|it| it.trim() == *line);
-    let first = |text: &str, other: &str| {
+    let first = |(name, text): (&str, &str), other: &str| {
         let mut lines = text.lines().map(str::trim).filter(|line| says(line));
-        let line = lines.find(|line| !is_in(line, other));
-        line.map_or_else(
-            || "nothing".to_owned(),
-            |line| format!("`{}`", clip(line, ARGUMENT)),
-        )
+        match lines.find(|line| !is_in(line, other)) {
+            Some(line) => format!("{name}: `{}`", clip(line, ARGUMENT)),
+            None => format!("{name}: nothing"),
+        }
     };
-    Some((first(old, new), first(new, old)))
+    Some((first(old, new.1), first(new, old.1)))
 }
 
 fn says(line: &str) -> bool {
