@@ -115,7 +115,7 @@ impl Artefacts {
         }
         out.commits.dedup();
         out.files = newest_last(files.into_values(), |file| file.last);
-        read.retain(|path, _| !out.files.iter().any(|file| file.path == *path));
+        drop_known(&mut read, &out.files);
         let newest = newest_last(read.into_iter(), |(_, last)| *last);
         let newest = newest.into_iter().rev().take(READ);
         out.read = newest.map(|(path, _)| path).collect();
@@ -336,6 +336,17 @@ fn settle(open: &mut Vec<Bare>, (script, worked): (&str, &[&Bare])) -> Option<Ov
 fn failure(step: &Step<'_>) -> Option<String> {
     let line = || step.telling_line().map(clipped).unwrap_or_default();
     step.failed().then(line)
+}
+
+/// Leaves out files that were changed too, and relative paths of files beside absolute ones: they name the same files,
+/// or nobody can tell from where.
+fn drop_known(read: &mut HashMap<String, usize>, files: &[File]) {
+    let is_whole = |path: &str| path.starts_with(['/', '~']);
+    let are_whole = !files.is_empty() && files.iter().all(|file| is_whole(&file.path));
+    read.retain(|path, _| {
+        let is_known = files.iter().any(|file| file.path == *path);
+        !is_known && (is_whole(path) || !are_whole)
+    });
 }
 
 impl Command {
