@@ -1,6 +1,6 @@
 //! The census of identifiers in the compacted turns: places, counts and writers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::source::{Origin, Piece};
 use super::steps;
@@ -24,6 +24,8 @@ pub(super) struct Entry<'a> {
     pub kind: Kind,
     /// Its newest places, at most [`PLACES`], oldest first.
     pub places: Vec<Position>,
+    /// Its newest places in the assistant's texts, at most [`SAID`].
+    pub said: VecDeque<Position>,
     /// The number of mentions.
     pub mentions: u32,
     /// In how many turns.
@@ -51,6 +53,8 @@ pub(super) struct Writers<T> {
 
 /// The most places kept of one identifier.
 const PLACES: usize = 5;
+/// The most places kept of one identifier in the assistant's texts.
+const SAID: usize = 2;
 
 /// The identifiers of some pieces.
 #[derive(Debug, Default)]
@@ -99,6 +103,7 @@ impl<'a> Census<'a> {
                 text,
                 kind,
                 places: Vec::new(),
+                said: VecDeque::new(),
                 mentions: 0,
                 turns: 0,
                 by: Writers::default(),
@@ -139,6 +144,12 @@ impl Entry<'_> {
         *by += u32::from(!again || *by == 0);
         if matches!(piece.origin, Origin::Assistant | Origin::Call) {
             self.last_written = Some(piece.turn);
+        }
+        if piece.origin == Origin::Assistant {
+            self.said.push_back(place);
+            if self.said.len() > SAID {
+                self.said.pop_front();
+            }
         }
         if self.places.len() == PLACES {
             self.places.remove(0);

@@ -73,7 +73,7 @@ pub(super) fn fill(
     let told = standing(&mut page, known, last);
     goal(&mut page, (known, typed), share(0.08));
     tasks_of(&mut page, known, share(0.2));
-    files(&mut page, &done, share(0.22));
+    files(&mut page, &done, share(0.3));
     commands(&mut page, &done, share(0.14));
     errors(&mut page, (known, &done), share(0.1));
     decisions(&mut page, known, share(0.14));
@@ -305,11 +305,13 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let all: Vec<&File> = lasting
         .chain(newest().filter(|file| file.is_temporary()))
         .collect();
-    let shortest = all
-        .iter()
-        .map(|file| page.cost(&file.short_state(file.name())));
+    let shortest = all.iter().map(|file| {
+        let path = folder.inside(&file.path).unwrap_or(&file.path);
+        page.cost(&file.short_state(path))
+    });
+    let heading = page.cost(&folder.line());
     // Where not all of them fit with their state, part of the room is for the names of the others.
-    let others = match shortest.sum::<Tokens>() > room {
+    let others = match heading + shortest.sum::<Tokens>() > room {
         true => {
             let names = Listed::of(page, (&all, true, None), room).entry;
             page.cost(&names).min(room.scaled(OTHERS))
@@ -506,13 +508,7 @@ fn stated<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)>
     said.filter(|piece| piece.origin == Origin::Assistant)
         .flat_map(|piece| {
             let sentences = prose(&piece.text).flat_map(sentences);
-            // An entry has a mark of its own.
-            let bare = |it| {
-                ["- ", "* ", "• "]
-                    .iter()
-                    .find_map(|mark| str::strip_prefix(it, mark))
-            };
-            sentences.map(move |(_, it)| (piece.turn, bare(it).unwrap_or(it)))
+            sentences.map(move |(_, it)| (piece.turn, super::without_mark(it)))
         })
         .filter(|(_, sentence)| is_whole(sentence))
 }
@@ -654,6 +650,34 @@ mod tests {
             list.contains("reader_29.rs") || done.iter().any(|it| it.contains("reader_29.rs")),
             "{done:?}"
         );
+    }
+
+    #[test]
+    fn a_relative_path_of_a_search_hides_no_folder() {
+        let edits = (0..12).flat_map(|n| {
+            let path = format!("/work/company/product/src/reader_{n}.rs");
+            let input = serde_json::json!({ "file_path": path, "content": "a\n" });
+            [
+                call("Write", &input.to_string()),
+                result("written", Outcome::Succeeded),
+            ]
+        });
+        let looked = [
+            call("Grep", r#"{"pattern":"fn read","path":"src/lib.rs"}"#),
+            result("src/lib.rs", Outcome::Succeeded),
+        ];
+        let summary = summed_up(edits.chain(looked), 1_600);
+        let done = summary.entries(Field::Done);
+        assert_eq!(
+            done[0],
+            "files with relative paths are in /work/company/product/src"
+        );
+        let all = done.join("\n");
+        assert!(
+            (0..12).all(|n| all.contains(&format!("reader_{n}.rs"))),
+            "{all}"
+        );
+        assert!(!all.contains("src/lib.rs"), "{all}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::census::{Census, Position};
 use super::source::{Origin, Piece};
 use super::steps;
+use super::story::Story;
 use crate::identifiers;
 use crate::sentence::sentences;
 
@@ -37,18 +38,33 @@ pub(super) struct Span {
     pub is_cut: (bool, bool),
 }
 
-/// The best quotations for the identifier `number`, best first. `value` says what an identifier is worth.
+/// The best quotations for the identifier `number`, best first: scenes of the story where it stands in one. `value` says
+/// what an identifier is worth, and a scene.
 pub(super) fn options(
     number: usize,
     census: &Census<'_>,
     pieces: &[Piece<'_>],
-    value: &[f32],
+    (value, story): (&[f32], &Story),
 ) -> Vec<Span> {
     let Some(entry) = census.entries.get(number) else {
         return Vec::new();
     };
     let mut found: Vec<(f32, Span)> = Vec::new();
-    for &place in entry.places.iter().rev() {
+    let mut add = |span: Span| {
+        let worth = span.members.iter().map(|&(member, context)| {
+            let value = value.get(member).copied().unwrap_or(0.0);
+            if context { value } else { value * 0.9 }
+        });
+        let density = worth.sum::<f32>() / span.cost;
+        if !found.iter().any(|(_, other)| *other == span) {
+            found.push((density, span));
+        }
+    };
+    for &place in entry.said.iter().chain(entry.places.iter().rev()) {
+        if let Some(scene) = story.around(place) {
+            add(scene.clone());
+            continue;
+        }
         let Some(piece) = pieces.get(place.piece) else {
             continue;
         };
@@ -60,15 +76,7 @@ pub(super) fn options(
             if is_idle(piece, &range) {
                 continue;
             }
-            let span = span(piece, (place.piece, range), census);
-            let worth = span.members.iter().map(|&(member, context)| {
-                let value = value.get(member).copied().unwrap_or(0.0);
-                if context { value } else { value * 0.9 }
-            });
-            let density = worth.sum::<f32>() / span.cost;
-            if !found.iter().any(|(_, other)| *other == span) {
-                found.push((density, span));
-            }
+            add(span(piece, (place.piece, range), census));
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -89,7 +97,8 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
                 || said.lines().all(|line| {
                     // What a command was for is told with the commands.
                     steps::points(line)
-                        || piece.runs() && (line.starts_with("description: ") || is_credit(line))
+                        || piece.script().is_some()
+                            && (line.starts_with("description: ") || is_credit(line))
                 })
                 || is_excerpt && steps::is_raw(whole)
         }

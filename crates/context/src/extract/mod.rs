@@ -63,7 +63,7 @@ const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
 /// The value of context for an identifier, relative to being named at all.
-const CONTEXT: f32 = 0.3;
+const CONTEXT: f32 = 0.25;
 /// The same beside a summary that tells the context already.
 const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
@@ -393,17 +393,20 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         let Some(piece) = pieces.get(span.place.piece) else {
             continue;
         };
-        let source = source_of(piece, span.place.at);
+        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
+        let source = match piece.origin == Origin::Call && steps::names_a_file(said) {
+            true => String::new(),
+            false => source_of(piece, span.place.at),
+        };
         // A statement is its own source.
-        let said = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
-        if before.as_ref() == Some(&(said, source.clone())) {
+        let own = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
+        if before.as_ref() == Some(&(own, source.clone())) {
             line.push_str(" / ");
         } else {
             push(summary, &mut line);
             line.push_str(&source);
-            before = Some((said, source));
+            before = Some((own, source));
         }
-        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
         if line.is_empty() && piece.origin == Origin::Assistant && fields::seems_named(said) {
             line.push_str(fields::ASSISTANT);
         }
@@ -417,9 +420,8 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             }
             Origin::Call => steps::without_command_key(&one_line(said)),
             // An entry has a mark of its own.
-            Origin::User if is_summary(&piece.text) => {
-                one_line(said.strip_prefix("- ").unwrap_or(said))
-            }
+            Origin::User if is_summary(&piece.text) => one_line(without_mark(said)),
+            Origin::Assistant => one_line(without_mark(said)),
             _ => one_line(said),
         });
         if span.is_cut.1 {
@@ -428,6 +430,15 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
     }
     push(summary, &mut line);
     write_names(summary, &choice.bare, pieces, census);
+}
+
+/// An item of a list without its mark: an entry has one of its own.
+fn without_mark(said: &str) -> &str {
+    let marks = ["- ", "* ", "• "];
+    marks
+        .iter()
+        .find_map(|mark| said.strip_prefix(mark))
+        .unwrap_or(said)
 }
 
 /// Writes bare names: those of one file or command behind its name, the others together.

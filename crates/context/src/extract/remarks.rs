@@ -121,19 +121,22 @@ pub(super) fn patch(piece: &Piece<'_>) -> Option<Range<usize>> {
     (!piece.arguments.iter().any(is_path)).then(|| found.1.clone())
 }
 
-/// A quotation of a call on one line: without the name of the argument, and a comment of several lines with one mark.
+/// A quotation of a call on one line: without the names of the arguments, and a comment of several lines with one mark.
 pub(super) fn on_one_line(said: &str, is_patch: bool) -> String {
     let mut out = String::with_capacity(said.len());
     let mut before = None;
-    for line in steps::without_key(said).lines() {
+    for (at, line) in said.lines().map(steps::without_key).enumerate() {
         let added = line.strip_prefix('+').filter(|_| is_patch);
         let line = added.unwrap_or(line).trim();
         let mark = MARKS.into_iter().find(|mark| line.starts_with(mark));
         let goes_on = mark.filter(|&mark| Some(mark) == before && mark != BULLET);
         let rest = goes_on.and_then(|mark| line.strip_prefix(mark));
         before = mark;
-        if !out.is_empty() {
-            out.push(' ');
+        match out.is_empty() {
+            true => {}
+            // What stands below a path is about that file.
+            false if at == 1 && steps::names_a_file(said) => out.push_str(": "),
+            false => out.push(' '),
         }
         out.push_str(rest.unwrap_or(line));
     }
@@ -147,6 +150,15 @@ mod tests {
     use super::super::source::{Origin, readable_call};
     use super::*;
     use crate::turn::{CallId, ToolCall};
+
+    #[test]
+    fn what_stands_below_a_path_is_about_that_file() {
+        let said = "file_path: /app/rows.rs\nold_string: // Rows keep their order.";
+        assert_eq!(
+            on_one_line(said, false),
+            "/app/rows.rs: // Rows keep their order."
+        );
+    }
 
     fn piece(name: &str, arguments: &str) -> Piece<'static> {
         let (text, arguments) = readable_call(&ToolCall {

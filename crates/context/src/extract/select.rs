@@ -11,7 +11,8 @@ use std::collections::{HashMap, HashSet};
 use super::census::{Census, Entry, Position};
 use super::lines::{self, Span};
 use super::source::{Origin, Piece};
-use super::story::Scene;
+use super::story::{Scene, Story};
+use crate::identifiers::Kind;
 
 /// The number of identifiers considered for each token of the budget.
 const PER_TOKEN: f32 = 0.3;
@@ -19,6 +20,14 @@ const PER_TOKEN: f32 = 0.3;
 const MOST: (f32, f32) = (400.0, 1_200.0);
 /// The separator of two bare names, in estimated tokens.
 const SEPARATOR: f32 = 0.2;
+
+/// The share of the room that is kept for statements of the assistant, which tell most to a reader, where there is
+/// [`ROOMY`] room. It falls with the room: the last steps of a small summary quote statements too.
+const STATEMENTS: f32 = 0.25;
+/// Much room, in tokens.
+const ROOMY: f32 = 2_500.0;
+/// The worth of the identifiers in a statement, for each token of it, beside its own worth.
+const NAMED: f32 = 30.0;
 
 /// An identifier that may be kept.
 #[derive(Debug)]
@@ -31,6 +40,8 @@ struct Candidate {
 /// All that can be chosen from.
 #[derive(Debug)]
 pub(super) struct Market {
+    /// The statements that have room of their own.
+    statements: Vec<Span>,
     /// By falling chance.
     candidates: Vec<Candidate>,
     /// The value of each identifier of the census.
@@ -76,8 +87,32 @@ impl Market {
         (mut value, story): (Vec<f32>, Vec<Scene>),
         (budget, context): (f32, f32),
     ) -> Self {
+        let known = value.len();
+        let mut told = Story::default();
+        let mut statements = Vec::new();
+        for Scene {
+            mut span,
+            value: own,
+            statement,
+        } in story
+        {
+            if let Some(worth) = statement {
+                let named = span
+                    .members
+                    .iter()
+                    .filter_map(|(entry, _)| value.get(*entry));
+                let named: f32 = named.sum();
+                statements.push((worth + NAMED * named / span.cost, span.clone()));
+            }
+            // The content of a scene is a member like an identifier, behind those of the census.
+            span.members.push((value.len(), true));
+            value.push(own);
+            told.add(span);
+        }
+        let share = STATEMENTS * (budget / ROOMY).min(1.0);
+        let statements = best(statements, budget * share);
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
-        let mut ranked: Vec<usize> = (0..census.entries.len())
+        let mut ranked: Vec<usize> = (0..known)
             .filter(|&entry| worth(entry) > 0.0)
             .filter(|&entry| {
                 census
@@ -95,22 +130,18 @@ impl Market {
                 Some(Candidate {
                     entry,
                     bare: lines::cost(text) + SEPARATOR,
-                    options: lines::options(entry, census, pieces, &value),
+                    options: lines::options(entry, census, pieces, (&value, &told)),
                 })
             })
             .collect();
-        // The content of a scene is a member like an identifier, behind those of the census.
-        for scene in story {
-            let entry = value.len();
-            value.push(scene.value);
-            let mut span = scene.span;
-            span.members.push((entry, true));
-            candidates.push(Candidate {
+        candidates.extend(told.spans().filter_map(|span| {
+            let (entry, _) = *span.members.last()?;
+            Some(Candidate {
                 entry,
                 bare: f32::INFINITY,
                 options: vec![span],
-            });
-        }
+            })
+        }));
         let implied = census
             .entries
             .iter()
@@ -121,6 +152,7 @@ impl Market {
             })
             .collect();
         Self {
+            statements,
             candidates,
             value,
             implied,
@@ -143,6 +175,10 @@ impl Market {
             bare: Vec::new(),
             cost: 0.0,
         };
+        for span in &self.statements {
+            basket.buy(span, basket.extra_cost(span));
+            self.hold(&mut basket, &span.members);
+        }
         for candidate in &self.candidates {
             if basket.holds(candidate.entry) == Held::InContext {
                 continue;
@@ -274,8 +310,22 @@ impl<'m> Basket<'m> {
     }
 }
 
+/// The spans of the most worth that cost no more than `room` tokens together.
+fn best(mut spans: Vec<(f32, Span)>, mut room: f32) -> Vec<Span> {
+    spans.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let mut out = Vec::new();
+    for (_, span) in spans {
+        room -= span.cost;
+        if room < 0.0 {
+            break;
+        }
+        out.push(span);
+    }
+    out
+}
+
 /// Returns true if a name tells something without the words around it. A number such as `380` does not, nor does one
-/// that only tools wrote and that may be the number of a line.
+/// that only tools wrote and that may be the number of a line, nor a flag of one letter.
 fn tells_alone(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> bool {
     /// The shortest number that stands for itself, such as a port.
     const DIGITS: usize = 4;
@@ -292,7 +342,8 @@ fn tells_alone(entry: &Entry<'_>, pieces: &[Piece<'_>]) -> bool {
         .bytes()
         .all(|it| it.is_ascii_digit() || it == b'.');
     let least = if is_written { DIGITS } else { LINE + 1 };
-    !is_number || entry.text.len() >= least
+    let is_letter = entry.kind == Kind::Flag && entry.text.len() <= 2;
+    !is_letter && (!is_number || entry.text.len() >= least)
 }
 
 /// The ends of a path: `b/c.rs` and `c.rs` for `a/b/c.rs`.
@@ -301,4 +352,41 @@ pub(super) fn ends(path: &str) -> impl Iterator<Item = &str> {
         .filter(|&(_, letter)| letter == '/')
         .filter_map(|(at, _)| path.get(at + 1..))
         .filter(|end| !end.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::counter::Heuristic;
+    use crate::extract::extract;
+    use crate::extract::tests::{call, placed, result};
+    use crate::summary::Field;
+    use crate::turn::{Outcome, Role, TurnDraft};
+    use crate::units::Tokens;
+
+    #[test]
+    fn statements_have_room_beside_many_names() {
+        let said =
+            "The shadow branch still has the rows of session A, because the reset never runs.";
+        let listing: String = (0..200)
+            .map(|n| format!("let importRow{n} = loadRow{n}(tableOf{n}, -a, -v);\n"))
+            .collect();
+        let read = (0..90).flat_map(|n| {
+            let input = serde_json::json!({ "file_path": format!("/p/src/rows_{n}.rs") });
+            [
+                call("Read", &input.to_string()),
+                result(&listing, Outcome::Succeeded),
+            ]
+        });
+        let asked = TurnDraft::text(Role::User, "Mend the reader of the rows.");
+        let found = TurnDraft::text(Role::Assistant, said);
+        let turns = placed([asked, found].into_iter().chain(read));
+        let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
+        let facts = summary.entries(Field::Facts);
+        assert!(facts.iter().any(|it| it.contains(said)), "{facts:?}");
+        let names = summary.entries(Field::Ledger).join(" ");
+        assert!(
+            !names.split(' ').any(|it| it == "-a" || it == "-v"),
+            "{names}"
+        );
+    }
 }

@@ -54,10 +54,14 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Returns true if it is a call that runs a command.
-    pub fn runs(&self) -> bool {
-        let mut names = self.arguments.iter().map(|(name, _)| name.as_str());
-        self.origin == Origin::Call && names.any(|name| COMMANDS.contains(&name))
+    /// The command of a call that runs one.
+    pub fn script(&self) -> Option<&str> {
+        let mut arguments = self
+            .arguments
+            .iter()
+            .filter(|_| self.origin == Origin::Call);
+        let (_, at) = arguments.find(|(name, _)| COMMANDS.contains(&name.as_str()))?;
+        self.text.get(at.clone())
     }
 
     /// Returns true if the piece is a call that only looks: besides paths and what it looks for, its arguments are
@@ -190,12 +194,26 @@ pub(super) fn readable_call(call: &ToolCall) -> (String, Vec<(String, Range<usiz
 }
 
 /// A file listing without its line numbers: where most lines begin with a number and a tab or an
-/// arrow, these go. They are no words of the file, cost a third of the tokens and are stale soon.
+/// arrow, or all with one as searches print it, these go. They are no words of the file, cost a third of the tokens and
+/// are stale soon.
 fn without_gutter(text: &str) -> Cow<'_, str> {
-    let numbered = text.lines().take(8).filter(|line| code(line).is_some());
-    if numbered.count() < 2 {
-        return Cow::Borrowed(text);
-    }
+    /// The number of lines that show what a text is.
+    const SEEN: usize = 8;
+    let numbered = |code: fn(&str) -> Option<&str>| {
+        text.lines()
+            .take(SEEN)
+            .filter(|line| code(line).is_some())
+            .count()
+    };
+    let mut found = text.lines().take(SEEN).filter(|line| *line != "--");
+    let code = match (
+        numbered(code) >= 2,
+        found.all(|line| found_code(line).is_some()),
+    ) {
+        (true, _) => code,
+        (false, true) if numbered(found_code) >= 2 => found_code,
+        _ => return Cow::Borrowed(text),
+    };
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         out.push_str(code(line).unwrap_or(line));
@@ -205,10 +223,43 @@ fn without_gutter(text: &str) -> Cow<'_, str> {
 
 /// The line after its number.
 fn code(line: &str) -> Option<&str> {
-    let number = line.trim_start_matches(' ');
-    let rest = number.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    if rest.len() == number.len() {
-        return None;
-    }
+    let rest = behind_number(line)?;
     rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t'))
+}
+
+/// The line after its number in what a search found: `12:fn main`, or `13-}` beside it. A time and a date are none.
+fn found_code(line: &str) -> Option<&str> {
+    let code = behind_number(line)?.strip_prefix([':', '-'])?;
+    (!code.starts_with(|it: char| it.is_ascii_digit())).then_some(code)
+}
+
+/// The rest of a line that begins with a number.
+fn behind_number(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(' ');
+    let rest = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    (rest.len() < line.len()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_gutter;
+
+    #[test]
+    fn numbers_of_lines_are_no_words_of_a_file() {
+        for (text, bare) in [
+            ("  1\tfn a() {\n  2\t}\n", "fn a() {\n}\n"),
+            (
+                "12:fn a() {\n13-    b();\n--\n40:fn c() {}",
+                "fn a() {\n    b();\n--\nfn c() {}",
+            ),
+            ("12:fn a() {\nno match", "12:fn a() {\nno match"),
+            (
+                "12:30:01 started\n12:30:02 ended",
+                "12:30:01 started\n12:30:02 ended",
+            ),
+            ("2026-01-02 a\n2026-01-03 b", "2026-01-02 a\n2026-01-03 b"),
+        ] {
+            assert_eq!(without_gutter(text), bare);
+        }
+    }
 }

@@ -526,6 +526,15 @@ pub(super) fn without_key(line: &str) -> &str {
     bare.next().unwrap_or(line)
 }
 
+/// Returns true if a quotation of a call begins with the line that names its file.
+pub(super) fn names_a_file(said: &str) -> bool {
+    let mut keys = PATHS.iter();
+    keys.any(|key| {
+        said.strip_prefix(key)
+            .is_some_and(|it| it.starts_with(": "))
+    })
+}
+
 /// A readable call as the last steps tell it: `Bash: make` for `Bash command: make`.
 pub(super) fn without_command_key(call: &str) -> String {
     let (name, rest) = call.split_once(' ').unwrap_or((call, ""));

@@ -1,13 +1,13 @@
 //! The course of the work: statements, changes, commands and failures that are worth quoting by themselves.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::census::Census;
+use super::census::{Census, Position};
 use super::lines::{self, Span};
 use super::source::{Origin, Piece};
-use super::{remarks, steps};
+use super::{purposes, remarks, steps};
 use crate::classify::{Classes, Demands};
 use crate::linearity::ResourceClass;
 use crate::sentence::sentences;
@@ -48,6 +48,10 @@ const REQUIRED: f32 = 1.2;
 const LENGTHS: [(usize, f32); 3] = [(40, 0.5), (80, 0.9), (130, 1.1)];
 /// The factor of a longer one.
 const LONG: f32 = 1.3;
+/// The length below which a sentence tells little for the place that it takes, in bytes.
+const SHORT: usize = 50;
+/// The share of its worth that it keeps.
+const CURT: f32 = 0.6;
 /// The age at which a part's worth has fallen two thirds of the way from new to old, in thousands of tokens.
 const FADES: f32 = 20.0;
 
@@ -57,6 +61,29 @@ pub(super) struct Scene {
     pub span: Span,
     /// Its worth, in the unit of an identifier that is certainly needed.
     pub value: f32,
+    /// Of a sentence of the assistant, its worth by kind and age, whatever its length.
+    pub statement: Option<f32>,
+}
+
+/// The scenes by their places.
+#[derive(Debug, Default)]
+pub(super) struct Story(BTreeMap<usize, Vec<Span>>);
+
+impl Story {
+    pub fn add(&mut self, span: Span) {
+        self.0.entry(span.place.piece).or_default().push(span);
+    }
+
+    /// The scene in which something stands.
+    pub fn around(&self, place: Position) -> Option<&Span> {
+        let mut spans = self.0.get(&place.piece)?.iter();
+        spans.find(|span| span.place.at <= place.at && place.at < span.end)
+    }
+
+    /// All of them, by piece.
+    pub fn spans(self) -> impl Iterator<Item = Span> {
+        self.0.into_values().flatten()
+    }
 }
 
 /// The scenes of `old`, the first of the turns that `pieces` are from, for a summary of `size`. `ages` are the thousands of tokens behind each turn.
@@ -85,8 +112,9 @@ pub(super) fn scenes(
         let required = if decides { REQUIRED } else { 1.0 };
         let worth = (faded + (new - faded) * (-age / FADES).exp()) * required;
         let end = piece.text.trim_end().len();
+        let is_stated = |range: &Range<usize>| is_said && !is_code(&piece.text, range.start);
         for range in told {
-            if lines::is_idle(piece, &range) && piece.origin != Origin::Call {
+            if is_idle(piece, &range) {
                 continue;
             }
             let worth = match is_said && calls && range.end >= end {
@@ -96,6 +124,10 @@ pub(super) fn scenes(
             let length = LENGTHS.iter().find(|(most, _)| range.len() <= *most);
             out.push(Scene {
                 value: scale * worth * length.map_or(LONG, |(_, worth)| *worth),
+                statement: is_stated(&range).then_some(match range.len() < SHORT {
+                    true => worth * CURT,
+                    false => worth,
+                }),
                 span: lines::span(piece, (number, range), census),
             });
         }
@@ -196,6 +228,28 @@ fn said(text: &str) -> Vec<Range<usize>> {
     out
 }
 
+/// Returns true if a part of a piece tells nothing of the course of the work. A command is worth telling, unless it only
+/// shows something; a change without remarks stands with the files.
+fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
+    let said = piece.text.get(range.clone()).unwrap_or_default();
+    match piece.origin {
+        Origin::Call => match piece.script() {
+            Some(script) => purposes::only_looks(script),
+            None => said.lines().all(steps::points),
+        },
+        _ => lines::is_idle(piece, range),
+    }
+}
+
+/// Returns true if a place of a text is in a block of code.
+fn is_code(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let fences = before
+        .lines()
+        .filter(|line| line.trim_start().starts_with("```"));
+    fences.count() % 2 == 1
+}
+
 fn first_line(text: &str, says: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -218,4 +272,62 @@ fn cut(text: &str, start: usize, most: usize) -> usize {
     let end = text.floor_char_boundary(start + most);
     let part = text.get(start..end).unwrap_or_default();
     part.rfind(char::is_whitespace).map_or(end, |it| start + it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scenes;
+    use crate::extract::census::Census;
+    use crate::extract::source::pieces;
+    use crate::extract::tests::{call, placed, result};
+    use crate::turn::{Outcome, Role, TurnDraft};
+    use crate::units::Tokens;
+
+    /// The scenes of some turns, and for each whether it is a statement.
+    fn told(drafts: Vec<TurnDraft>) -> Vec<(String, bool)> {
+        let turns = placed(drafts);
+        let pieces = pieces(&turns);
+        let census = Census::of(&pieces);
+        let ages = vec![0.0; turns.len()];
+        let scenes = scenes(&turns, &pieces, &census, (&ages, Tokens::new(4_000)));
+        let text = |scene: &super::Scene| {
+            let place = scene.span.place;
+            let text = pieces[place.piece].text.get(place.at..scene.span.end);
+            text.unwrap_or_default().to_owned()
+        };
+        let told = scenes.iter().map(|it| (text(it), it.statement.is_some()));
+        told.collect()
+    }
+
+    fn run(command: &str) -> Vec<TurnDraft> {
+        let input = serde_json::json!({ "command": command });
+        vec![
+            call("Bash", &input.to_string()),
+            result("", Outcome::Succeeded),
+        ]
+    }
+
+    #[test]
+    fn what_only_shows_something_tells_nothing() {
+        assert!(told(run("ls -la src | grep rows")).is_empty());
+        assert!(told(run("git status")).is_empty());
+        assert_eq!(told(run("cargo test")).len(), 1);
+        let edit = r#"{"replace_all":false,"file_path":"/a.rs","old_string":"a","new_string":"b"}"#;
+        assert!(told(vec![call("Edit", edit), result("ok", Outcome::Succeeded)]).is_empty());
+    }
+
+    #[test]
+    fn code_is_no_statement() {
+        let text = "The reader loses the order of the rows.\n\
+                    ```rust\nlet rows = reader.collect_all_rows();\n```\n\
+                    So the rows go through a channel.";
+        assert_eq!(
+            told(vec![TurnDraft::text(Role::Assistant, text)]),
+            [
+                ("The reader loses the order of the rows.".to_owned(), true),
+                ("let rows = reader.collect_all_rows();".to_owned(), false),
+                ("So the rows go through a channel.".to_owned(), true),
+            ]
+        );
+    }
 }

@@ -15,6 +15,7 @@ use crate::extract::fields::{Known, clip};
 use crate::extract::lines::{self, Span};
 use crate::extract::source::{Origin, Piece};
 use crate::extract::steps::Step;
+use crate::extract::story::Story;
 use crate::extract::{CUT, source_of};
 use crate::identifiers::Kind as Sort;
 use crate::summary::one_line;
@@ -176,7 +177,8 @@ impl<'a> Places<'a> {
         if origin == Origin::Call {
             return None;
         }
-        let options = lines::options(entry, self.census, self.known.pieces, self.values);
+        let none = Story::default();
+        let options = lines::options(entry, self.census, self.known.pieces, (self.values, &none));
         let mut options = options.into_iter();
         options.find(|span| {
             let length = span.end.saturating_sub(span.place.at);
