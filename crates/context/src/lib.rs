@@ -16,12 +16,14 @@
 //! | find and give back what was said | [`recall`], [`original`] |
 //! | count what an agent misses | [`regret`] |
 //! | keep the provider's cache | [`cache_plan`] |
+//! | tell tokens apart by what they cost | [`Consumption`] |
 //! | write figures for people | [`figures`] |
 
 pub mod archive;
 pub mod cache_plan;
 pub mod classify;
 pub mod coded;
+mod consumption;
 pub mod counter;
 pub mod cut;
 pub mod extract;
@@ -57,6 +59,7 @@ mod visible;
 pub mod vitality;
 pub mod window;
 
+pub use consumption::Consumption;
 pub use counter::{Heuristic, TokenCounter};
 pub use nearest::nearest;
 pub use spoken::lines as typed_lines;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use context::Tokens;
+use context::{Consumption, Tokens};
 use history::Mark;
 use jiff::Timestamp;
-use tokens::Consumption;
 use wire::api::{Reply, Stop};
 
 use crate::batch::Batch;

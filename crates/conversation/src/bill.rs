@@ -8,11 +8,11 @@
 use crate::answer::FRAME;
 use crate::homunculus::{Extent, Reported};
 use crate::inject::Own;
-use context::Tokens;
+use context::{Consumption, Tokens};
 use history::Totals;
 use serde::{Deserialize, Serialize};
-use tokens::{Consumption, Price};
-use wire::api::{Counts, Reply};
+use tokens::Price;
+use wire::api::Reply;
 
 use crate::flight::Flight;
 
@@ -44,7 +44,7 @@ impl Bill {
         let billed = reply.usage.billed();
         let is_told = billed.all_input() > Tokens::ZERO;
         let used = match is_told {
-            true => consumption(&billed),
+            true => billed.consumption(),
             false => unreported(flight, reply, client, alone),
         };
         let price = &flight.asked.model.price;
@@ -71,17 +71,6 @@ impl Bill {
             cost,
             cost_without,
         }
-    }
-}
-
-fn consumption(counts: &Counts) -> Consumption {
-    let long = counts.writes.long();
-    Consumption {
-        fresh: counts.input,
-        cache_read: counts.cache_read,
-        cache_write: counts.cache_write.saturating_sub(long),
-        cache_write_long: long,
-        output: counts.output,
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use context::quality::Quality;
 use context::summary::Field;
-use context::{Text, Tokens};
+use context::{Consumption, Text, Tokens};
 use history::Route;
-use tokens::{Consumption, ModelTable, Usd};
+use tokens::{ModelTable, Usd};
 use wire::api::Counts;
 
 use crate::error::ModelError;
@@ -127,12 +127,12 @@ pub struct Spent {
 impl Spent {
     /// Adds one answer to the costs.
     pub(crate) fn add(all: &mut Vec<Self>, model: &str, counts: &Counts, attempts: u32) {
-        let used = consumption(counts);
+        let used = counts.consumption();
         let cost = ModelTable::shipped().find(model).price.cost(&used);
         if let Some(spent) = all.iter_mut().find(|spent| spent.model == model) {
             spent.requests += 1;
             spent.attempts += attempts;
-            spent.used = sum(&spent.used, &used);
+            spent.used = spent.used + used;
             spent.cost += cost;
             return;
         }
@@ -143,26 +143,5 @@ impl Spent {
             used,
             cost,
         });
-    }
-}
-
-fn consumption(counts: &Counts) -> Consumption {
-    let long = counts.writes.long();
-    Consumption {
-        fresh: counts.input,
-        cache_read: counts.cache_read,
-        cache_write: counts.cache_write.saturating_sub(long),
-        cache_write_long: long,
-        output: counts.output,
-    }
-}
-
-fn sum(one: &Consumption, other: &Consumption) -> Consumption {
-    Consumption {
-        fresh: one.fresh + other.fresh,
-        cache_read: one.cache_read + other.cache_read,
-        cache_write: one.cache_write + other.cache_write,
-        cache_write_long: one.cache_write_long + other.cache_write_long,
-        output: one.output + other.output,
     }
 }

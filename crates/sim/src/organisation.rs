@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use context::Tokens;
+use context::{Consumption, Tokens};
 use jiff::{SignedDuration, Timestamp};
-use tokens::{Consumption, Price, Usd};
+use tokens::{Price, Usd};
 
 use crate::anthropic::threads::Thread;
 use crate::cache::{Cache, Share, later};
@@ -40,7 +40,7 @@ impl Account {
             cache_write_long: Tokens::new(share.write_long),
             output: Tokens::new(output),
         };
-        self.used = sum(&self.used, &used);
+        self.used = self.used + used;
         self.cost += price.cost(&used);
     }
 
@@ -51,19 +51,9 @@ impl Account {
             requests: self.requests + other.requests,
             refused: self.refused + other.refused,
             summaries: self.summaries + other.summaries,
-            used: sum(&self.used, &other.used),
+            used: self.used + other.used,
             cost: self.cost + other.cost,
         }
-    }
-}
-
-fn sum(one: &Consumption, other: &Consumption) -> Consumption {
-    Consumption {
-        fresh: one.fresh + other.fresh,
-        cache_read: one.cache_read + other.cache_read,
-        cache_write: one.cache_write + other.cache_write,
-        cache_write_long: one.cache_write_long + other.cache_write_long,
-        output: one.output + other.output,
     }
 }
 

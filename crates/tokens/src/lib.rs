@@ -27,6 +27,6 @@ pub use encoding::Encoding;
 pub use estimate::{Exactness, FACTOR_BOUNDS};
 pub use model::{CacheRules, Capability, Known, Model, Provider};
 pub use model_counter::{ModelCounter, counter_for};
-pub use price::{Basis, Consumption, LongContext, Price, Usd};
+pub use price::{Basis, LongContext, Price, Usd};
 pub use table::{CODES, ModelTable, Position, SHIPPED, TableError};
 pub use tokenizer::Tokenizer;

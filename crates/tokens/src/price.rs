@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-use context::Tokens;
+use context::{Consumption, Tokens};
 
 /// An amount of US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -63,29 +63,6 @@ pub enum Basis {
     Estimated,
 }
 
-/// The tokens of one request, by what they cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Consumption {
-    /// Input tokens that were neither read from nor written to the cache.
-    pub fresh: Tokens,
-    /// Input tokens read from the cache.
-    pub cache_read: Tokens,
-    /// Input tokens written to the cache for its normal lifetime.
-    pub cache_write: Tokens,
-    /// Input tokens written to the cache for its longer lifetime.
-    pub cache_write_long: Tokens,
-    /// Output tokens, reasoning included.
-    pub output: Tokens,
-}
-
-impl Consumption {
-    /// All input tokens.
-    #[must_use]
-    pub fn input(&self) -> Tokens {
-        self.fresh + self.cache_read + self.cache_write + self.cache_write_long
-    }
-}
-
 /// Another price for requests with a long input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongContext {
@@ -135,8 +112,8 @@ impl Price {
 
 #[cfg(test)]
 mod tests {
-    use super::{Basis, Consumption, LongContext, Price, Usd};
-    use context::Tokens;
+    use super::{Basis, LongContext, Price, Usd};
+    use context::{Consumption, Tokens};
     use proptest::prelude::*;
 
     const PRICE: Price = Price {

@@ -1,7 +1,7 @@
 //! Tests of the estimate: what a client without a gateway would have paid.
 
-use context::Tokens;
-use tokens::{Basis, Consumption, Price};
+use context::{Consumption, Tokens};
+use tokens::{Basis, Price};
 
 use super::{Alone, Client, Request};
 use crate::homunculus::Extent;

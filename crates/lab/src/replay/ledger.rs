@@ -1,9 +1,9 @@
 //! Counters of one strategy's replay.
 
-use context::{Pressure, Tokens};
+use context::{Consumption, Pressure, Tokens};
 use conversation::homunculus::{Limits, MINIMUM_SUMMARY, Path};
 use jiff::SignedDuration;
-use tokens::{Consumption, Price};
+use tokens::Price;
 
 use crate::cache::Charge;
 use crate::compare::{Overflows, PinCount, Simulated, Stalls, TokenUse};

@@ -1,6 +1,6 @@
 //! Token counts as providers report them.
 
-use context::Tokens;
+use context::{Consumption, Tokens};
 
 use super::json::tree::Value;
 
@@ -55,6 +55,20 @@ impl Counts {
     #[must_use]
     pub fn context(&self) -> Tokens {
         self.all_input() + self.output
+    }
+
+    /// The same tokens by what they cost. Where the provider does not name the lifetime of what was written, that is
+    /// the normal one.
+    #[must_use]
+    pub fn consumption(&self) -> Consumption {
+        let long = self.writes.long();
+        Consumption {
+            fresh: self.input,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write.saturating_sub(long),
+            cache_write_long: long,
+            output: self.output,
+        }
     }
 
     fn plus(&self, other: &Self) -> Self {
@@ -198,6 +212,10 @@ mod tests {
             expected,
         );
         assert_eq!(usage.counts.context(), Tokens::new(142));
+        let used = usage.counts.consumption();
+        assert_eq!(used.cache_write, Tokens::new(10));
+        assert_eq!(used.cache_write_long, Tokens::new(20));
+        assert_eq!(used.input(), usage.counts.all_input());
     }
 
     #[test]
