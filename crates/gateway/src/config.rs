@@ -14,6 +14,7 @@ use context::Tokens;
 use conversation::Terms;
 use conversation::homunculus::hosted::PinKeeping;
 use jiff::SignedDuration;
+use wire::api::Dialect;
 
 pub use conversation::{Mode, RouteChoice};
 pub use effective::{Effective, Flag, Origin, Sources};
@@ -228,6 +229,11 @@ impl Config {
         let is_openai = upstream.host() == Some(OPENAI);
         let chatgpt = self.upstream.chatgpt.as_deref();
         chatgpt.filter(|_| is_openai && !self.openai_over_chat)
+    }
+
+    /// Returns true if requests of this dialect reach their provider in another one.
+    pub(crate) fn bridges(&self, dialect: Dialect) -> bool {
+        self.openai_over_chat && dialect.facts().server.bridged.is_some()
     }
 
     /// The mode as in `ebbtide.toml` and in reports.

@@ -1,13 +1,27 @@
 //! The conversations of all tenants: carries out what each of them decides.
 //!
-//! A request is brought to its conversation (the crate's `directory`), which is asked until it lets the request
-//! go (`request`), the summaries that it orders are made in the background (`jobs`), and the answer is
-//! brought to it (`ticket`). Everything for the store goes through one queue (`writer`). Beside that: `local` carries
-//! out what concerns this process alone, `reports` answers people and tools, and `care` looks after the store.
+//! [`Conversations`] is the front: the server hands it requests and gets verdicts and tickets back. Behind it, each part
+//! holds only what it uses; `composition` puts them together.
+//!
+//! | part | does |
+//! |---|---|
+//! | `generating` | takes a request for a next message from its bytes to a verdict |
+//! | `counting` | the same for a request that asks for a size |
+//! | `protocol`, `providers` | open what is sealed in a request, and know who compacts |
+//! | `lineage` | puts in the messages before an answer that a request names |
+//! | `lookup` | finds the conversation of a request |
+//! | `asking` | asks it until it lets the request go, and carries out what it decides |
+//! | `compacting`, `continuations` | answer clients that compact, and know what goes on from that |
+//! | `ticket`, `landing` | accompany a request that was sent, and take its answer |
+//! | `jobs`, `maker`, `source` | make summaries in the background |
+//! | `slots` | has summaries give way to requests |
+//! | `writer`, `queue`, `storing` | the way to the store, and how long it is waited for |
+//! | `local` | carries out what concerns this process alone |
+//! | `reports` | answers people and tools |
+//! | `care` | looks after the store and what is at rest |
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::conversation::Input;
@@ -16,26 +30,35 @@ use ::conversation::journal::Served;
 use ::conversation::words::Did;
 use history::{ConversationId, Engine, HistoryError, Tenant};
 use jiff::Timestamp;
-use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 
+mod asking;
+mod background;
 mod calls;
 mod care;
+mod compacting;
+mod composition;
+mod continuations;
+mod counting;
 mod exchange;
+mod generating;
 mod jobs;
+mod landing;
 mod lineage;
 mod local;
-mod originals;
+mod lookup;
+mod maker;
 mod protocol;
+mod providers;
 mod queue;
 mod queueing;
 mod reading;
 mod reports;
-mod request;
 mod running;
 mod slots;
+mod source;
 mod spending;
 mod storing;
 mod ticket;
@@ -48,13 +71,19 @@ pub(crate) use reading::Reading;
 pub(crate) use slots::Occupied;
 pub use ticket::Ticket;
 
+use background::Background;
+use calls::Calls;
+use care::Care;
+use composition::Ground;
+use counting::Counting;
+use generating::Generating;
+use reports::Reporter;
 use running::Running;
+use slots::Slots;
+use writer::Writer;
 
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// The interval at which idle conversations are looked for, and an idle store is settled.
-const ROUND: Duration = Duration::from_secs(15);
 
 /// The time that preparations have to notice that they are no longer wanted.
 const GRACE: Duration = Duration::from_secs(5);
@@ -75,29 +104,17 @@ pub struct Parts {
 /// The conversations of all tenants. Cloning shares them.
 #[derive(Clone)]
 pub struct Conversations {
-    inner: Arc<Inner>,
-}
-
-/// State that requests, preparations and reports share.
-struct Inner {
     parts: Parts,
-    directory: Directory<Running>,
-    writer: writer::Writer,
-    reading: reading::Reading,
-    jobs: jobs::Jobs,
-    slots: slots::Slots,
+    directory: Arc<Directory<Running>>,
+    writer: Writer,
+    background: Background,
+    slots: Arc<Slots>,
     /// The calls of our tools.
-    calls: calls::Calls,
-    /// The receipts of the clients' own summaries.
-    receipts: reports::Receipts,
-    /// The sizes of conversations that are not in memory.
-    sizes: reports::Sizes,
-    /// Providers without compaction.
-    unknowing: unknowing::Unknowing,
-    /// The room for earlier messages that are put into requests.
-    earlier: lineage::Room,
-    /// True if a task looks for idle conversations.
-    is_watched: AtomicBool,
+    calls: Arc<Calls>,
+    care: Arc<Care>,
+    reporter: Arc<Reporter>,
+    generating: Arc<Generating>,
+    counting: Arc<Counting>,
 }
 
 impl fmt::Debug for Conversations {
@@ -118,47 +135,40 @@ impl Conversations {
             most: limits.conversations,
             idle: limits.idle,
         };
-        Ok(Self {
-            inner: Arc::new(Inner {
-                directory: Directory::new(Arc::new(parts.config.terms()), secret, room),
-                writer: writer::Writer::start(Arc::clone(&parts.engine)),
-                reading: reading::Reading::default(),
-                jobs: jobs::Jobs::new(parts.config.limits.preparations),
-                slots: slots::Slots::new(parts.config.policy.slots),
-                calls: calls::Calls::default(),
-                receipts: reports::Receipts::default(),
-                sizes: reports::Sizes::default(),
-                unknowing: unknowing::Unknowing::default(),
-                earlier: lineage::Room::new(limits.bodies),
-                is_watched: AtomicBool::new(false),
-                parts,
-            }),
-        })
+        let terms = Arc::new(parts.config.terms());
+        let ground = Ground {
+            directory: Arc::new(Directory::new(terms, secret, room)),
+            writer: Writer::start(Arc::clone(&parts.engine)),
+            reading: Arc::default(),
+            background: Background::default(),
+            parts,
+        };
+        Ok(ground.conversations())
     }
 
     /// The services that they rely on.
     #[must_use]
     pub fn parts(&self) -> &Parts {
-        &self.inner.parts
+        &self.parts
     }
 
     /// Returns true if the store refused the newest write.
     #[must_use]
     pub fn is_forgetting(&self) -> bool {
-        self.inner.writer.is_failing()
+        self.writer.is_failing()
     }
 
     /// Counts a request to a host until the returned value is dropped: summaries give way to it. `None` if servers are
     /// told apart by their models too.
     pub(crate) fn occupy_any(&self, url: &str) -> Option<Occupied> {
-        self.inner.slots.occupy_any(url)
+        self.slots.occupy_any(url)
     }
 
     /// Counts the request of a ticket at its server until the returned value is dropped. `None` if it belongs to no
     /// conversation.
     pub(crate) fn occupy(&self, ticket: &Ticket) -> Option<Occupied> {
         let (url, model) = ticket.server()?;
-        Some(self.inner.slots.occupy(url, model))
+        Some(self.slots.occupy(url, model))
     }
 
     /// Notes what became of a request that came at this time.
@@ -168,7 +178,7 @@ impl Conversations {
         came: Timestamp,
         served: Served,
     ) {
-        let Some(shared) = self.inner.directory.registry.get(tenant, id) else {
+        let Some(shared) = self.directory.registry.get(tenant, id) else {
             return;
         };
         let mut live = shared.lock();
@@ -180,12 +190,10 @@ impl Conversations {
     /// Decides about a request. It may wait; dropping it says that the client went away. The caller
     /// keeps the arrival's bytes and sends them where this panics.
     pub async fn arrive(&self, arrival: Arrival, now: Timestamp) -> Verdict {
-        if !self.inner.is_watched.swap(true, Ordering::Relaxed) {
-            self.watch();
-        }
+        self.care.watch(&self.background);
         match arrival.endpoint {
-            Endpoint::Generate(dialect) => self.inner.generate(arrival, dialect, now).await,
-            Endpoint::Count(dialect) => self.inner.count(arrival, dialect, now).await,
+            Endpoint::Generate(dialect) => self.generating.generate(arrival, dialect, now).await,
+            Endpoint::Count(dialect) => self.counting.count(arrival, dialect, now).await,
             Endpoint::Other => {
                 let outgoing = Outgoing::as_it_came(arrival.body, vec![Did::Passed]);
                 Verdict::Send(outgoing, Ticket::default())
@@ -193,120 +201,13 @@ impl Conversations {
         }
     }
 
-    /// Lets conversations at rest leave memory, as long as there are any.
-    fn watch(&self) {
-        let inner = Arc::downgrade(&self.inner);
-        let cancel = self.inner.jobs.cancel.clone();
-        self.inner.jobs.tracker.spawn(async move {
-            let mut rounds = care::Rounds::default();
-            loop {
-                tokio::select! {
-                    () = cancel.cancelled() => return,
-                    () = sleep(ROUND) => {}
-                }
-                let Some(inner) = inner.upgrade() else { return };
-                let now = (inner.parts.clock)();
-                let rested = inner.directory.let_rest(now);
-                let pins = rested.pins;
-                inner.care().store(rested);
-                let live = inner.directory.registry.count();
-                inner.parts.metrics.holds(live, pins);
-                inner.care().round(&mut rounds, now).await;
-            }
-        });
-    }
-
     /// Ends what is under way: no new preparation begins, and everything is stored when this returns, unless
     /// another process holds the store. That is waited for a few seconds, and told.
     pub async fn close(&self) {
-        let jobs = &self.inner.jobs;
-        jobs.cancel.cancel();
-        jobs.tracker.close();
-        self.inner.writer.end();
-        // One that does not notice is not waited for.
-        let _ = timeout(GRACE, jobs.tracker.wait()).await;
-        let now = (self.inner.parts.clock)();
-        let care = self.inner.care();
-        care.store(self.inner.directory.let_all_rest(now));
-        care.end_writing().await;
-        // The store is one file then, which can be copied.
-        care.settle().await;
-    }
-}
-
-impl Inner {
-    /// Carries out what concerns this process alone.
-    const fn local(&self) -> local::Local<'_> {
-        local::Local {
-            parts: &self.parts,
-            directory: &self.directory,
-            writer: &self.writer,
-        }
-    }
-
-    /// Looks after the store.
-    const fn care(&self) -> care::Care<'_> {
-        care::Care {
-            parts: &self.parts,
-            writer: &self.writer,
-        }
-    }
-
-    /// Answers questions about conversations, and takes orders.
-    const fn reporter(&self) -> reports::Reporter<'_> {
-        reports::Reporter {
-            parts: &self.parts,
-            directory: &self.directory,
-            writer: &self.writer,
-            reading: &self.reading,
-            receipts: &self.receipts,
-            sizes: &self.sizes,
-        }
-    }
-
-    /// Remembers a client's compaction by its answer, so that what goes on from it is recognised.
-    async fn remember(
-        self: &Arc<Self>,
-        tenant: Tenant,
-        of: (history::ConversationId, bool),
-        (said, at): (&[context::Part], Timestamp),
-    ) {
-        let keyed = self.directory.commons.keyed();
-        for answer in ::conversation::continuation::answers(keyed, of, said, at) {
-            self.directory.answers.add(tenant, [answer], false);
-            let work = Box::new(move |store: &mut dyn history::Store| answer.store(store));
-            let receipt = self.writer.write(tenant, work).await;
-            if let Err(fault) = receipt.kept().await {
-                tracing::warn!(%fault, "a client's compaction is remembered in memory only");
-            }
-        }
-        if let (id, true) = of {
-            self.receipt_of_own((tenant, id), said);
-        }
-    }
-
-    /// Makes the receipt of the client's own summary in the background, as the client's hook would have it made.
-    fn receipt_of_own(
-        self: &Arc<Self>,
-        (tenant, id): (history::Tenant, history::ConversationId),
-        said: &[context::Part],
-    ) {
-        let texts = said.iter().filter_map(|part| match part {
-            context::Part::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let said = texts.collect::<Vec<_>>().join("\n");
-        let summary = ::conversation::continuation::summary_in(&said).to_owned();
-        if summary.trim().is_empty() {
-            return;
-        }
-        let inner = Arc::clone(self);
-        self.jobs.tracker.spawn(async move {
-            let viewer = crate::report::Viewer::Tenant(tenant);
-            if let Err(error) = inner.reporter().compacted(viewer, id, summary).await {
-                tracing::debug!(%error, "a client's own summary has no receipt");
-            }
-        });
+        self.background.end();
+        self.writer.end();
+        self.background.ended(GRACE).await;
+        self.care.end().await;
     }
 }
 

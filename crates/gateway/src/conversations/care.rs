@@ -2,15 +2,22 @@
 //! brings what is stored to where it rests, when nothing is being written and at the end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use ::conversation::directory::Rested;
+use ::conversation::directory::{Directory, Rested};
 use history::Purge;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use super::background::Background;
+use super::running::Running;
 use super::writer::{Writer, work};
 use super::{GRACE, Parts};
+
+/// The interval at which idle conversations are looked for, and an idle store is settled.
+pub(super) const ROUND: Duration = Duration::from_secs(15);
 
 /// The interval at which the store is searched: a purge reads which turns can be reached, so not
 /// every minute.
@@ -49,14 +56,51 @@ pub(super) struct Rounds {
     seen: Seen,
 }
 
-/// The store, and the settings about it.
-#[derive(Clone, Copy)]
-pub(super) struct Care<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) writer: &'a Writer,
+/// Looks after the store, and after the conversations at rest.
+pub(super) struct Care {
+    pub(super) parts: Parts,
+    pub(super) directory: Arc<Directory<Running>>,
+    pub(super) writer: Writer,
+    /// True if a task makes the rounds.
+    pub(super) is_watched: AtomicBool,
 }
 
-impl Care<'_> {
+impl Care {
+    /// Makes the rounds in the background from the first call on, as long as there are any conversations: those at rest
+    /// leave memory.
+    pub(super) fn watch(self: &Arc<Self>, background: &Background) {
+        if self.is_watched.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (care, ends) = (Arc::downgrade(self), background.signal());
+        background.spawn(async move {
+            let mut rounds = Rounds::default();
+            loop {
+                tokio::select! {
+                    () = ends.cancelled() => return,
+                    () = sleep(ROUND) => {}
+                }
+                let Some(care) = care.upgrade() else { return };
+                let now = (care.parts.clock)();
+                let rested = care.directory.let_rest(now);
+                let pins = rested.pins;
+                care.store(rested);
+                let live = care.directory.registry.count();
+                care.parts.metrics.holds(live, pins);
+                care.round(&mut rounds, now).await;
+            }
+        });
+    }
+
+    /// Stores all that is in memory and waits for what was given to the store, so that it is one file then, which can
+    /// be copied.
+    pub(super) async fn end(&self) {
+        let now = (self.parts.clock)();
+        self.store(self.directory.let_all_rest(now));
+        self.end_writing().await;
+        self.settle().await;
+    }
+
     /// Does the work that is due every few seconds.
     pub(super) async fn round(&self, rounds: &mut Rounds, now: Timestamp) {
         self.forget(&mut rounds.due, now).await;
@@ -64,7 +108,7 @@ impl Care<'_> {
     }
 
     /// Stores the journals of conversations at rest, for the dashboard.
-    pub(super) fn store(&self, rested: Rested) {
+    fn store(&self, rested: Rested) {
         if self.writer.is_failing() {
             return;
         }
@@ -76,7 +120,7 @@ impl Care<'_> {
     }
 
     /// Waits for what was given to the store, and says so if it does not take it.
-    pub(super) async fn end_writing(&self) {
+    async fn end_writing(&self) {
         let flushed = timeout(GRACE, self.writer.flush()).await;
         let lost = self.writer.lost();
         if flushed.is_err() {
@@ -98,7 +142,7 @@ impl Care<'_> {
     }
 
     /// Has the engine settle. The caller waits no longer than [`GRACE`].
-    pub(super) async fn settle(&self) {
+    async fn settle(&self) {
         let engine = Arc::clone(&self.parts.engine);
         match timeout(GRACE, spawn_blocking(move || engine.settle())).await {
             Ok(Ok(Ok(()))) => {}

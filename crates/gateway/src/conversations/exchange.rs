@@ -9,6 +9,8 @@ use http::{HeaderMap, HeaderValue};
 use wire::api::Dialect;
 
 use super::ticket::Ticket;
+use ::conversation::Origin;
+use ::conversation::incoming::labels;
 use ::conversation::rewrite::Direct;
 use ::conversation::words::Did;
 
@@ -40,6 +42,19 @@ pub struct Arrival {
     pub tenant: Tenant,
 }
 
+impl Arrival {
+    /// The sender and the destination.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        let (labels, names_agents) = labels(|name| self.headers.get(name)?.to_str().ok());
+        Origin {
+            tenant: self.tenant,
+            url: &self.url,
+            labels,
+            names_agents,
+        }
+    }
+}
+
 impl fmt::Debug for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arrival")
@@ -57,6 +72,27 @@ pub enum Verdict {
     Send(Outgoing, Ticket),
     /// Do not send it; this is the answer.
     Answer(Direct),
+}
+
+impl Verdict {
+    /// Adds words to those that say what was done.
+    pub(super) fn tell(&mut self, more: &[Did]) {
+        match self {
+            Self::Send(outgoing, _) => tell(&mut outgoing.did, more),
+            Self::Answer(direct) => tell(&mut direct.did, more),
+        }
+    }
+}
+
+/// Adds words to those that say what was done.
+pub(super) fn tell(did: &mut Vec<Did>, more: &[Did]) {
+    if more.is_empty() {
+        return;
+    }
+    did.extend_from_slice(more);
+    did.retain(|word| *word != Did::Kept);
+    did.sort_unstable();
+    did.dedup();
 }
 
 /// A request as it is sent upstream.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::conversation::directory::Directory;
 use ::conversation::hearing::Hearing;
 use ::conversation::lineage::{self, Asked, Lineage};
 use ::conversation::rewrite::Direct;
@@ -12,9 +13,10 @@ use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wire::api::{Dialect, Reply, Request};
 
-use super::ticket::Passage;
-use super::writer::Receipt;
-use super::{Arrival, Inner};
+use super::Arrival;
+use super::running::{Running, Shared};
+use super::writer::{Receipt, Writer};
+use crate::config::Config;
 
 /// The bytes of a place.
 const PLACE: usize = 1_024;
@@ -107,11 +109,32 @@ impl Naming {
 
 /// A write of links under way.
 pub(super) struct Kept {
+    directory: Arc<Directory<Running>>,
+    tenant: Tenant,
     ids: Vec<Text>,
     receipt: Receipt,
 }
 
-impl Inner {
+impl Kept {
+    /// Waits until the links are stored.
+    pub(super) async fn stored(self) {
+        if let Err(fault) = self.receipt.kept().await {
+            tracing::warn!(%fault, "an answer is remembered in memory only");
+            let lineages = &self.directory.lineages;
+            lineages.were_not_stored(self.tenant, &self.ids);
+        }
+    }
+}
+
+/// Knows the messages before an answer that a request names.
+pub(super) struct Earlier {
+    pub(super) config: Arc<Config>,
+    pub(super) directory: Arc<Directory<Running>>,
+    pub(super) writer: Writer,
+    pub(super) room: Room,
+}
+
+impl Earlier {
     /// The body with the messages before in place of the answer that it names, and its own form. `None`
     /// where it names none, or one that is not known here.
     pub(super) async fn with_earlier(
@@ -123,8 +146,8 @@ impl Inner {
         let id = Text::from(&*request.previous_answer()?);
         let earlier = self.lineage(arrival.tenant, id, now).await?;
         let bytes = earlier.messages.len() + arrival.body.len();
-        let fits = bytes <= self.parts.config.limits.body;
-        let Some(room) = fits.then(|| self.earlier.take(bytes)).flatten() else {
+        let fits = bytes <= self.config.limits.body;
+        let Some(room) = fits.then(|| self.room.take(bytes)).flatten() else {
             tracing::warn!(
                 bytes,
                 "the messages before an answer are too long to be put in"
@@ -135,7 +158,7 @@ impl Inner {
         let named = Named {
             body: arrival.body.clone(),
             // A provider that is asked in another dialect knows no answers.
-            is_whole: earlier.is_whole && !self.bridges(request.dialect()),
+            is_whole: earlier.is_whole && !self.config.bridges(request.dialect()),
             _room: room,
         };
         Some((Bytes::from(body), named))
@@ -160,28 +183,22 @@ impl Inner {
         found
     }
 
-    /// Waits until links are stored.
-    pub(super) async fn links_kept(&self, tenant: Tenant, kept: Kept) {
-        if let Err(fault) = kept.receipt.kept().await {
-            tracing::warn!(%fault, "an answer is remembered in memory only");
-            let lineages = &self.directory.lineages;
-            lineages.were_not_stored(tenant, &kept.ids);
-        }
-    }
-}
-
-impl Passage {
-    /// Remembers the answer for requests that name it.
-    pub(super) fn remember_answer(&mut self, reply: &Reply, now: Timestamp) -> Option<Kept> {
-        let asked = self.naming.asked.take()?;
+    /// Remembers an answer for requests that name it.
+    pub(super) fn remember(
+        &self,
+        (shared, naming): (&Shared, &mut Naming),
+        reply: &Reply,
+        now: Timestamp,
+    ) -> Option<Kept> {
+        let asked = naming.asked.take()?;
         let id = reply.id.as_deref()?;
         // One that goes on in the background has not said all, and one that failed is not kept.
         if reply.stop.is_none() || reply.failure.is_some() {
             return None;
         }
-        let (tenant, of) = (self.shared.tenant, self.shared.id);
-        let lineages = &self.inner().directory.lineages;
-        let said = (id, &*reply.message(), self.naming.is_whole);
+        let (tenant, of) = (shared.tenant, shared.id);
+        let lineages = &self.directory.lineages;
+        let said = (id, &*reply.message(), naming.is_whole);
         lineages.add(tenant, (of, asked), said, now);
         let links = lineages.to_store(tenant, &Text::from(id));
         if links.is_empty() {
@@ -193,27 +210,28 @@ impl Passage {
             let mut links = links.iter();
             links.try_for_each(|(id, link)| link.store(id, of, store))
         });
-        let receipt = self.inner().writer.write_soon(tenant, work, size);
-        Some(Kept { ids, receipt })
+        Some(Kept {
+            directory: Arc::clone(&self.directory),
+            tenant,
+            ids,
+            receipt: self.writer.write_soon(tenant, work, size),
+        })
     }
 
     /// Remembers an answer that the provider did not give and does not know.
-    pub(super) async fn remember_own(&mut self, answer: &Direct, dialect: Dialect, now: Timestamp) {
+    pub(super) fn remember_own(
+        &self,
+        (shared, naming): (&Shared, &mut Naming),
+        (answer, dialect): (&Direct, Dialect),
+        now: Timestamp,
+    ) -> Option<Kept> {
         let mut hearing = match answer.content_type.starts_with("text/event-stream") {
             true => Hearing::stream(dialect),
             false => Hearing::body(None),
         };
         hearing.piece(&answer.body);
-        self.naming.is_whole = false;
-        let Some(reply) = hearing.end(dialect).0 else {
-            return;
-        };
-        if let Some(kept) = self.remember_answer(&reply, now) {
-            let (inner, tenant) = (Arc::clone(self.inner()), self.shared.tenant);
-            let links = Arc::clone(&inner);
-            inner
-                .in_time(async move { links.links_kept(tenant, kept).await })
-                .await;
-        }
+        naming.is_whole = false;
+        let reply = hearing.end(dialect).0?;
+        self.remember((shared, naming), &reply, now)
     }
 }

@@ -1,6 +1,8 @@
 //! Carries out what an effect changes in this process: the log, the metrics, the account, and what is learnt of
 //! models.
 
+use std::sync::Arc;
+
 use ::conversation::directory::Directory;
 use ::conversation::{Effect, Input, Notice};
 use jiff::Timestamp;
@@ -14,14 +16,13 @@ use crate::metrics::{Failure, TokenKind};
 const SPENT: usize = 100;
 
 /// The parts of a gateway that hear of effects.
-#[derive(Clone, Copy)]
-pub(super) struct Local<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) directory: &'a Directory<Running>,
-    pub(super) writer: &'a Writer,
+pub(super) struct Local {
+    pub(super) parts: Parts,
+    pub(super) directory: Arc<Directory<Running>>,
+    pub(super) writer: Writer,
 }
 
-impl Local<'_> {
+impl Local {
     /// Carries out the effects that concern only this process; the others.
     pub(super) fn settle(&self, shared: &Shared, key: u64, effects: Vec<Effect>) -> Vec<Effect> {
         let now = || (self.parts.clock)();

@@ -61,18 +61,18 @@ impl From<StoreFailure> for ReportError {
 impl Reports for Conversations {
     fn overview(&self, asker: Viewer) -> Report<'_, Overview> {
         Box::pin(async move {
-            let mut overview = self.inner.reporter().list(asker).await?;
-            overview.days = spending::report(self.inner.reporter().spent(asker).await);
+            let mut overview = self.reporter.list(asker).await?;
+            overview.days = spending::report(self.reporter.spent(asker).await);
             Ok(overview)
         })
     }
 
     fn list(&self, asker: Viewer) -> Report<'_, Overview> {
-        Box::pin(async move { self.inner.reporter().list(asker).await })
+        Box::pin(async move { self.reporter.list(asker).await })
     }
 
     fn detail(&self, asker: Viewer, id: ConversationId) -> Report<'_, Detail> {
-        Box::pin(async move { self.inner.reporter().detail(asker, id).await })
+        Box::pin(async move { self.reporter.detail(asker, id).await })
     }
 
     fn replaced(
@@ -82,27 +82,27 @@ impl Reports for Conversations {
         mark: MarkId,
         turns: Range<usize>,
     ) -> Report<'_, Replaced> {
-        Box::pin(async move { self.inner.reporter().replaced(asker, id, mark, turns).await })
+        Box::pin(async move { self.reporter.replaced(asker, id, mark, turns).await })
     }
 
     fn turns(&self, asker: Viewer, id: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns> {
-        Box::pin(async move { self.inner.reporter().turns(asker, id, wanted).await })
+        Box::pin(async move { self.reporter.turns(asker, id, wanted).await })
     }
 
     fn window(&self, asker: Viewer, id: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
-        Box::pin(async move { self.inner.reporter().window(asker, id, at).await })
+        Box::pin(async move { self.reporter.window(asker, id, at).await })
     }
 
     fn lost(&self, asker: Viewer, id: ConversationId, mark: Option<MarkId>) -> Report<'_, Lost> {
-        Box::pin(async move { self.inner.reporter().lost(asker, id, mark).await })
+        Box::pin(async move { self.reporter.lost(asker, id, mark).await })
     }
 
     fn session(&self, asker: Viewer, session: String) -> Report<'_, Line> {
-        Box::pin(async move { self.inner.reporter().session(asker, session).await })
+        Box::pin(async move { self.reporter.session(asker, session).await })
     }
 
     fn compacted(&self, asker: Viewer, id: ConversationId, summary: String) -> Report<'_, Lost> {
-        Box::pin(async move { self.inner.reporter().compacted(asker, id, summary).await })
+        Box::pin(async move { self.reporter.compacted(asker, id, summary).await })
     }
 
     fn expand(
@@ -112,7 +112,7 @@ impl Reports for Conversations {
         what: (Handle, Option<Section>),
         room: usize,
     ) -> Report<'_, Expanded> {
-        Box::pin(async move { self.inner.reporter().expand(asker, id, what, room).await })
+        Box::pin(async move { self.reporter.expand(asker, id, what, room).await })
     }
 
     fn recall(
@@ -122,12 +122,12 @@ impl Reports for Conversations {
         query: String,
         most: usize,
     ) -> Report<'_, Recalled> {
-        Box::pin(async move { self.inner.reporter().recall(asker, id, query, most).await })
+        Box::pin(async move { self.reporter.recall(asker, id, query, most).await })
     }
 
     fn claim(&self, asker: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId> {
-        let now = (self.inner.parts.clock)();
-        self.inner.calls.claim(asker, (tool, arguments), now)
+        let now = (self.parts.clock)();
+        self.calls.claim(asker, (tool, arguments), now)
     }
 
     fn pin(
@@ -136,23 +136,23 @@ impl Reports for Conversations {
         id: ConversationId,
         what: (Subject, Origin),
     ) -> Report<'_, PinReport> {
-        Box::pin(async move { self.inner.reporter().pin(asker, id, what).await })
+        Box::pin(async move { self.reporter.pin(asker, id, what).await })
     }
 
     fn unpin(&self, asker: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool> {
-        Box::pin(async move { self.inner.reporter().unpin(asker, id, pin).await })
+        Box::pin(async move { self.reporter.unpin(asker, id, pin).await })
     }
 
     fn order(&self, asker: Viewer, id: ConversationId, order: Order) -> Report<'_, ()> {
-        Box::pin(async move { self.inner.reporter().order(asker, id, order).await })
+        Box::pin(async move { self.reporter.order(asker, id, order).await })
     }
 
     fn reword(&self, asker: Viewer, id: ConversationId, what: (MarkId, String)) -> Report<'_, ()> {
-        Box::pin(async move { self.inner.reporter().reword(asker, id, what).await })
+        Box::pin(async move { self.reporter.reword(asker, id, what).await })
     }
 
     fn remove(&self, asker: Viewer, id: ConversationId) -> Report<'_, Purged> {
-        Box::pin(async move { self.inner.reporter().remove(asker, id).await })
+        Box::pin(async move { self.reporter.remove(asker, id).await })
     }
 }
 
@@ -210,26 +210,19 @@ struct Past {
 }
 
 /// Answers what is asked about conversations, and takes orders about them.
-#[derive(Clone, Copy)]
-pub(super) struct Reporter<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) directory: &'a Directory<Running>,
-    pub(super) writer: &'a Writer,
-    pub(super) reading: &'a Reading,
-    pub(super) receipts: &'a Receipts,
-    pub(super) sizes: &'a Sizes,
+pub(super) struct Reporter {
+    pub(super) parts: Parts,
+    pub(super) directory: Arc<Directory<Running>>,
+    pub(super) writer: Writer,
+    pub(super) local: Arc<Local>,
+    pub(super) reading: Arc<Reading>,
+    /// The receipts of the clients' own summaries.
+    pub(super) receipts: Receipts,
+    /// The sizes of conversations that are not in memory.
+    pub(super) sizes: Sizes,
 }
 
-impl Reporter<'_> {
-    /// Carries out what concerns this process alone.
-    const fn local(&self) -> Local<'_> {
-        Local {
-            parts: self.parts,
-            directory: self.directory,
-            writer: self.writer,
-        }
-    }
-
+impl Reporter {
     async fn list(&self, asker: Viewer) -> Result<Overview, ReportError> {
         let now = (self.parts.clock)();
         let tenant = match asker {
@@ -521,7 +514,7 @@ impl Reporter<'_> {
         let pinned = match &found.shared {
             Some(shared) => {
                 let effects = shared.lock().on(Input::Pin(&text, origin), now);
-                let mut effects = self.local().settle(shared, 0, effects).into_iter();
+                let mut effects = self.local.settle(shared, 0, effects).into_iter();
                 let released = Vec::new();
                 match effects.next() {
                     Some(Effect::Pinned(pin)) => Ok(Accepted { pin, released }),

@@ -99,7 +99,7 @@ async fn check_idle(config: Config, most: usize) {
         }
         drop(ticket);
     }
-    let all = core.inner.directory.registry.all(None);
+    let all = core.directory.registry.all(None);
     assert_eq!(all.len(), 1, "one conversation");
     let mut live = all[0].lock();
     assert!(!live.is_busy());
@@ -151,10 +151,10 @@ async fn a_conversation_leaves_memory_and_comes_back() {
         idle: jiff::SignedDuration::from_secs(60),
     };
     let later = Timestamp::from_second(100).unwrap();
-    core.inner.directory.registry.sweep(later, limits);
-    assert_eq!(core.inner.directory.registry.count(), 0);
+    core.directory.registry.sweep(later, limits);
+    assert_eq!(core.directory.registry.count(), 0);
     // The dashboard shows its journal still.
-    assert_eq!(core.inner.directory.let_rest(later).to_store.len(), 1);
+    assert_eq!(core.directory.let_rest(later).to_store.len(), 1);
     let (after, _ticket) = sent(&core, arrival(1, &messages)).await;
     assert_eq!(after.conversation, before.conversation);
 }
@@ -171,11 +171,8 @@ async fn the_one_not_seen_for_longest_goes_first() {
         most: 16,
         idle: jiff::SignedDuration::from_hours(9),
     };
-    core.inner
-        .directory
-        .registry
-        .sweep(Timestamp::UNIX_EPOCH, room);
-    assert!(core.inner.directory.registry.count() <= 16);
+    core.directory.registry.sweep(Timestamp::UNIX_EPOCH, room);
+    assert!(core.directory.registry.count() <= 16);
 }
 
 #[tokio::test]
@@ -202,7 +199,6 @@ async fn a_subagent_has_the_agent_that_started_it_as_its_parent() {
     let parent = |of: &Outgoing| {
         let tenant = Tenant::from_bytes([1; 16]);
         let shared = core
-            .inner
             .directory
             .registry
             .get(tenant, of.conversation.unwrap());
@@ -238,11 +234,7 @@ async fn agents_with_the_same_task_are_conversations_of_their_own() {
     }
     let tenant = Tenant::from_bytes([1; 16]);
     let (session, agent) = ("s1".into(), "a2".into());
-    let found = core
-        .inner
-        .directory
-        .registry
-        .of_agent(tenant, &session, &agent);
+    let found = core.directory.registry.of_agent(tenant, &session, &agent);
     assert_eq!(found, two.conversation);
 }
 
@@ -257,7 +249,7 @@ async fn a_client_that_goes_away_while_it_waits_leaves_nothing_open() {
     }
     let (_, ticket) = sent(&core, arrival).await;
     drop(ticket);
-    let all = core.inner.directory.registry.all(None);
+    let all = core.directory.registry.all(None);
     assert!(all.iter().all(|shared| !shared.lock().is_busy()));
 }
 
@@ -280,7 +272,7 @@ async fn what_nobody_came_back_to_is_removed_after_its_time() {
     let mut rounds = super::care::Rounds::default();
     let mut kept = async || {
         let now = (core.parts().clock)();
-        core.inner.care().round(&mut rounds, now).await;
+        core.care.round(&mut rounds, now).await;
         let mut found = 0;
         let engine = &core.parts().engine;
         let tenant = Tenant::from_bytes([1; 16]);
@@ -298,7 +290,7 @@ async fn what_nobody_came_back_to_is_removed_after_its_time() {
             panic!("not sent");
         };
         ticket.finished(now).await;
-        core.inner.writer.flush().await;
+        core.writer.flush().await;
     };
     says("on the first day").await;
     seconds.store(DAY, Ordering::Relaxed);

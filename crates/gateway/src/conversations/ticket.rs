@@ -7,23 +7,25 @@ use ::conversation::hearing::Hearing;
 use ::conversation::homunculus::Preparation;
 use ::conversation::identity::Key;
 use ::conversation::words::Did;
-use ::conversation::{Effect, Flight, Input, Proof, Rescue, Start, Unmade};
+use ::conversation::{Effect, Flight, Input, Rescue, Start};
 use bytes::Bytes;
-use history::HistoryError;
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
-use wire::api::{Failure, Reply, Request, Stop};
+use wire::api::{Failure, Stop};
 
-use super::exchange::{Generation, Heard, Remedy};
-use super::jobs::Source;
+use super::Arrival;
+use super::exchange::{Generation, Heard, Remedy, Verdict};
+use super::generating::Generating;
+use super::landing::Landing;
 use super::lineage::Naming;
 use super::running::Shared;
-use super::writer::{Receipt, StoreFailure, work};
-use super::{Arrival, Inner};
+use super::source::Source;
+use super::writer::{Receipt, work};
 
 /// One request under way.
 pub(super) struct Passage {
-    inner: Arc<Inner>,
+    /// The way back, where it is to be decided again.
+    generating: Arc<Generating>,
     /// The conversation.
     pub shared: Arc<Shared>,
     /// Its flight in the conversation.
@@ -36,18 +38,18 @@ pub(super) struct Passage {
     /// The summary to begin with the answer, and what it is made from once the request is sent.
     pub prepare: Option<(Preparation, Start, Option<Source>)>,
     /// The write of what it brings.
-    receipt: Option<Receipt>,
+    pub receipt: Option<Receipt>,
 }
 
 impl Passage {
     pub(super) fn new(
-        inner: Arc<Inner>,
+        generating: Arc<Generating>,
         shared: Arc<Shared>,
         flight: Flight,
         (arrival, naming): (Arrival, Naming),
     ) -> Self {
         Self {
-            inner,
+            generating,
             shared,
             flight,
             arrival,
@@ -57,15 +59,15 @@ impl Passage {
         }
     }
 
-    /// All conversations.
-    pub(super) const fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    /// The place that its answer goes to.
+    fn landing(&self) -> &Landing {
+        &self.generating.landing
     }
 
     /// The key of its model at its upstream.
     pub(super) fn model_key(&self) -> Key {
         let (arrival, name) = (&self.arrival, self.flight.model_name());
-        let commons = &self.inner.directory.commons;
+        let commons = &self.landing().directory.commons;
         commons.model_key(arrival.tenant, &arrival.url, name)
     }
 
@@ -73,8 +75,8 @@ impl Passage {
     pub(super) fn hand_over(&mut self) {
         if let Some(batch) = self.flight.take_pending() {
             let (tenant, size) = (self.shared.tenant, batch.size());
-            let writer = &self.inner.writer;
-            self.receipt = Some(writer.write_soon(tenant, work(batch), size));
+            let receipt = self.landing().writer.write_soon(tenant, work(batch), size);
+            self.receipt = Some(receipt);
         }
     }
 }
@@ -82,19 +84,8 @@ impl Passage {
 impl Drop for Passage {
     /// The request has landed, or its client went away.
     fn drop(&mut self) {
-        let now = (self.inner.parts.clock)();
-        let mut conversation = self.shared.lock();
-        conversation.on(Input::Landed(&self.flight), now);
-        // A summary of a request that was not answered is not made.
-        if let Some((order, ..)) = self.prepare.take() {
-            let why = Unmade::Abandoned;
-            let effects = conversation.on(Input::Unprepared(&order, why), now);
-            drop(conversation);
-            self.inner
-                .local()
-                .settle(&self.shared, self.model_key(), effects);
-            self.shared.beside.settled.notify_waiters();
-        }
+        let generating = Arc::clone(&self.generating);
+        generating.landing.end(self);
     }
 }
 
@@ -164,7 +155,7 @@ impl Ticket {
         self.passage.as_ref().is_some_and(|passage| {
             let conversation = passage.shared.lock();
             let half = conversation.limits().window.scaled(0.5);
-            passage.inner.directory.terms.is_on() && conversation.last_sent() >= half
+            passage.landing().directory.terms.is_on() && conversation.last_sent() >= half
         })
     }
 
@@ -179,20 +170,19 @@ impl Ticket {
     /// The provider refused the request, with this whole body.
     pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Remedy {
         let failure = Failure::parse(body).ok().flatten();
-        if let Some(verdict) = self.decided_anew(status, failure.as_ref(), now).await {
+        if let Some(verdict) = self.decided_anew((status, failure.as_ref()), now).await {
             return Remedy::Anew(Box::new(verdict));
         }
         let Some(passage) = &mut self.passage else {
             return Remedy::PassOn;
         };
-        let inner = Arc::clone(&passage.inner);
+        let generating = Arc::clone(&passage.generating);
         let effects = {
             let input = Input::Refused(&passage.flight, status.as_u16(), failure.as_ref());
             passage.shared.lock().on(input, now)
         };
-        let effects = inner
-            .local()
-            .settle(&passage.shared, passage.model_key(), effects);
+        let local = &generating.landing.local;
+        let effects = local.settle(&passage.shared, passage.model_key(), effects);
         let retry = |effect: Effect| -> Option<Rescue> {
             match effect {
                 Effect::Retry(rescue) => Some(rescue),
@@ -202,10 +192,35 @@ impl Ticket {
         let Some(rescue) = effects.into_iter().find_map(retry) else {
             return Remedy::PassOn;
         };
-        match inner.rescued(passage, rescue, now).await {
+        match generating.rescued(passage, rescue, now).await {
             Some(outgoing) => Remedy::SendAgain(outgoing),
             None => Remedy::PassOn,
         }
+    }
+
+    /// Decides the request again where the provider refused it because it does not know compaction.
+    async fn decided_anew(
+        &mut self,
+        (status, failure): (StatusCode, Option<&Failure>),
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        let passage = self.passage()?;
+        let generating = Arc::clone(&passage.generating);
+        let (arrival, dialect) = (passage.arrival.clone(), passage.flight.dialect());
+        let model = passage.flight.model_name().to_string();
+        let (of, refusal) = ((&arrival, dialect), (status, failure));
+        if !generating.speaking.learns(of, &model, refusal, now) {
+            return None;
+        }
+        tracing::info!(
+            model,
+            "the provider knows no compaction; the gateway answers"
+        );
+        // It has landed before it is decided again.
+        drop(self.take_passage());
+        let mut verdict = generating.generate(arrival, dialect, now).await;
+        verdict.tell(&self.told);
+        Some(verdict)
     }
 
     /// The answer has begun.
@@ -214,11 +229,8 @@ impl Ticket {
             return;
         };
         if status.is_success() {
-            passage.shared.was_answered();
-            passage.hand_over();
-            if let Some((order, _, Some(source))) = passage.prepare.take() {
-                passage.inner.prepare(&passage.shared, order, source);
-            }
+            let generating = Arc::clone(&passage.generating);
+            generating.landing.begins(passage);
         }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let plain = text(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
@@ -241,7 +253,7 @@ impl Ticket {
         }
         match &self.passage {
             Some(passage) if self.hearing.gave_up() => {
-                let now = (passage.inner.parts.clock)();
+                let now = (passage.landing().clock)();
                 passage.shared.lock().on(Input::Unheard, now);
                 Heard::TooLong
             }
@@ -260,8 +272,13 @@ impl Ticket {
             stop: reply.stop.as_ref().map(word),
             usage: Some(reply.usage.clone()),
         });
-        let inner = Arc::clone(&passage.inner);
-        inner.in_time(passage.landed(reply, proof, now)).await;
+        let generating = Arc::clone(&passage.generating);
+        let storing = Arc::clone(&generating.landing.storing);
+        let landed = async move {
+            let landing = &generating.landing;
+            landing.landed(*passage, (reply, proof), now).await;
+        };
+        storing.in_time(landed).await;
         generation
     }
 }
@@ -269,25 +286,14 @@ impl Ticket {
 impl Drop for Ticket {
     /// An answer that was cut off is paid for as far as it came.
     fn drop(&mut self) {
-        let Some(mut passage) = self.passage.take() else {
+        let Some(passage) = self.passage.take() else {
             return;
         };
         let Some(reply) = std::mem::take(&mut self.hearing).cut() else {
             return;
         };
-        // Before the conversation's row, which stands on what the request brings.
-        passage.hand_over();
-        let (inner, shared) = (Arc::clone(&passage.inner), Arc::clone(&passage.shared));
-        let now = (inner.parts.clock)();
-        let cut = Input::CutOff(&passage.flight, &reply);
-        let effects = shared.lock().on(cut, now);
-        for effect in inner.local().settle(&shared, passage.model_key(), effects) {
-            if let Effect::Store(batch) = effect {
-                let size = batch.size();
-                // If it is lost, the next answer brings it again.
-                drop(inner.writer.write_soon(shared.tenant, work(batch), size));
-            }
-        }
+        let generating = Arc::clone(&passage.generating);
+        generating.landing.cut_off(*passage, &reply);
     }
 }
 
@@ -305,65 +311,4 @@ fn word(stop: &Stop) -> String {
         Stop::Other(other) => other.as_str(),
     };
     word.to_owned()
-}
-
-impl Passage {
-    /// The answer has come whole.
-    async fn landed(mut self, reply: Option<Reply>, proof: Proof, now: Timestamp) {
-        self.hand_over();
-        let receipt = self.receipt.take();
-        let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.shared));
-        let mut links = None;
-        if let Some(reply) = &reply {
-            let parts = reply.draft().parts;
-            inner.calls.hear((shared.tenant, shared.id), &parts, now);
-            links = self.remember_answer(reply, now);
-            if !parts.is_empty() {
-                let of = self.flight.summarises(shared.id);
-                inner.remember(shared.tenant, of, (&parts, now)).await;
-            }
-        }
-        let input = Input::Answered(&self.flight, reply.as_ref(), &proof);
-        let effects = shared.lock().on(input, now);
-        let mut written = None;
-        for effect in inner.local().settle(&shared, self.model_key(), effects) {
-            if let Effect::Store(batch) = effect {
-                let size = batch.size();
-                let writer = &inner.writer;
-                written = Some(writer.write_little(shared.tenant, work(batch), size).await);
-            }
-        }
-        // In the order in which they were given: the answer stands on what the request brought.
-        let mut kept = Ok(());
-        for receipt in receipt.into_iter().chain(written) {
-            let one = receipt.kept().await;
-            kept = kept.and(one);
-        }
-        if let Some(links) = links {
-            inner.links_kept(shared.tenant, links).await;
-        }
-        if matches!(kept, Err(StoreFailure::Store(HistoryError::UnknownNode(_)))) {
-            // Somebody purged the conversation while it was in memory.
-            kept = self.store_whole(reply.as_ref(), now).await;
-        }
-        if let Err(failure) = &kept {
-            inner.local().not_stored(&shared, failure, now);
-        }
-    }
-
-    /// Stores all of a conversation that the store has lost, the answer included.
-    async fn store_whole(&self, reply: Option<&Reply>, now: Timestamp) -> Result<(), StoreFailure> {
-        let mut batch = self.flight.answer(reply);
-        if let Ok(request) = Request::parse(self.flight.dialect(), &self.arrival.body) {
-            let mut whole = self.shared.lock().whole(&request, now);
-            whole.add(batch);
-            batch = whole;
-        }
-        let written = self
-            .inner
-            .writer
-            .write(self.shared.tenant, work(batch))
-            .await;
-        written.kept().await
-    }
 }

@@ -13,7 +13,7 @@ use crate::report::{
     Expanded, Gone, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
 };
 
-impl Reporter<'_> {
+impl Reporter {
     pub(super) async fn lost(
         &self,
         asker: Viewer,

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use super::{Reporter, StoreFailure};
 use crate::report::{ReportError, Viewer};
 
-impl Reporter<'_> {
+impl Reporter {
     pub(super) async fn remove(
         &self,
         asker: Viewer,

@@ -48,7 +48,7 @@ impl Sizes {
     }
 }
 
-impl Reporter<'_> {
+impl Reporter {
     /// The lines of a tenant's conversations that are not in memory.
     pub(super) async fn resting(
         &self,

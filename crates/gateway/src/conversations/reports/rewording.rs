@@ -9,7 +9,7 @@ use crate::conversations::running::Shared;
 use crate::conversations::writer;
 use crate::report::{ReportError, Viewer};
 
-impl Reporter<'_> {
+impl Reporter {
     pub(super) async fn reword(
         &self,
         asker: Viewer,
@@ -21,7 +21,7 @@ impl Reporter<'_> {
         self.wake(&shared).await?;
         let now = (self.parts.clock)();
         let effects = shared.lock().on(Input::Reword(mark, Text::from(text)), now);
-        for effect in self.local().settle(&shared, 0, effects) {
+        for effect in self.local.settle(&shared, 0, effects) {
             match effect {
                 Effect::Refuse(refusal) => return Err(ReportError::refused(&refusal)),
                 Effect::Store(batch) => {

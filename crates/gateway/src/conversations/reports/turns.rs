@@ -11,7 +11,7 @@ use crate::report::{Matches, Needle, ReportError, Said, Turns, TurnsWanted, View
 /// The bytes that one search reads; the next one goes on behind them.
 const SEARCHED: usize = 32 << 20;
 
-impl Reporter<'_> {
+impl Reporter {
     pub(super) async fn turns(
         &self,
         asker: Viewer,

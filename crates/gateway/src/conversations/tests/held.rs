@@ -51,7 +51,7 @@ async fn asks(core: &Conversations, messages: &[String], len: usize) -> Vec<Did>
     let (outgoing, ticket) = timeout(BOUND, sending).await.expect("it is sent in time");
     let hearing = ticket.finished(Timestamp::UNIX_EPOCH);
     timeout(BOUND, hearing).await.expect("it ends in time");
-    let shared = core.inner.directory.registry.all(None).pop().unwrap();
+    let shared = core.directory.registry.all(None).pop().unwrap();
     while shared.lock().is_busy() {
         sleep(Duration::from_millis(1)).await;
     }
@@ -63,16 +63,16 @@ async fn a_request_passes_where_no_more_writes_may_wait_and_is_kept_later() {
     let (core, place, _folder) = core();
     let messages = said(99, &"read the next file ".repeat(60));
     asks(&core, &messages, 1).await;
-    let shared = core.inner.directory.registry.all(None).pop().unwrap();
+    let shared = core.directory.registry.all(None).pop().unwrap();
     let mut len = 3;
     while shared.lock().ready_mark().is_none() {
         asks(&core, &messages, len).await;
         len += 2;
         assert!(len < 80, "no summary");
     }
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     let other = holding(&place);
-    let places = core.inner.writer.take_places();
+    let places = core.writer.take_places();
     // The swap is to be stored before its request goes on.
     while !asks(&core, &messages, len).await.contains(&Did::Swapped) {
         len += 2;
@@ -81,7 +81,7 @@ async fn a_request_passes_where_no_more_writes_may_wait_and_is_kept_later() {
     assert!(core.parts().metrics.failures(Failure::Keeping) > 0);
     drop((places, other));
     asks(&core, &messages, len + 2).await;
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     assert_eq!(kept(&core, shared.id), Some((len + 2, 0)));
 }
 
@@ -89,7 +89,7 @@ async fn a_request_passes_where_no_more_writes_may_wait_and_is_kept_later() {
 async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
     let (core, place, _folder) = core();
     asks(&core, &said(1, "go on"), 1).await;
-    let id = core.inner.directory.registry.all(None)[0].id;
+    let id = core.directory.registry.all(None)[0].id;
     let what = || (Subject::Text("Answer in French.".to_owned()), Origin::Api);
     let pins = async || core.detail(VIEWER, id).await.unwrap().pins.len();
 
@@ -102,7 +102,7 @@ async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
     );
     assert_eq!(pins().await, 0);
     drop(other);
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     assert_eq!(kept(&core, id).map(|(_, pins)| pins), Some(0));
 
     let pin = core.pin(VIEWER, id, what()).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
     assert!(is_busy, "{removed:?}");
     assert_eq!(pins().await, 1);
     drop(other);
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     assert_eq!(kept(&core, id).map(|(_, pins)| pins), Some(1));
     assert!(core.unpin(VIEWER, id, pin).await.unwrap());
     assert_eq!(kept(&core, id).map(|(_, pins)| pins), Some(0));
@@ -124,7 +124,7 @@ async fn a_pin_is_set_and_removed_in_time_or_not_at_all() {
 async fn a_request_waits_long_for_its_first_write_alone() {
     let (core, place, _folder) = core();
     asks(&core, &said(1, "go on"), 1).await;
-    let writer = core.inner.writer.clone();
+    let writer = core.writer.clone();
     writer.flush().await;
     let other = holding(&place);
     assert!(writer.in_time(pending::<()>()).await.is_none());

@@ -36,11 +36,11 @@ async fn asks(
 ) -> (Vec<Did>, String, ConversationId) {
     let (outgoing, ticket) = sent(core, arrival(1, &messages[..len])).await;
     ticket.finished(Timestamp::UNIX_EPOCH).await;
-    let shared = core.inner.directory.registry.all(None).pop().unwrap();
+    let shared = core.directory.registry.all(None).pop().unwrap();
     while shared.lock().is_busy() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     let body = String::from_utf8(outgoing.body.to_vec()).unwrap();
     (outgoing.did, body, outgoing.conversation.unwrap())
 }
@@ -66,7 +66,7 @@ async fn it_is_shown_and_kept_again_when_its_client_comes_back() {
     let core = core();
     let messages = said(99, &"read the next file ".repeat(60));
     let (_, _, id) = asks(&core, &messages, 1).await;
-    let shared = core.inner.directory.registry.all(None).pop().unwrap();
+    let shared = core.directory.registry.all(None).pop().unwrap();
     let pin = Input::Pin("Answer in French.", Origin::Api);
     shared.lock().on(pin, Timestamp::UNIX_EPOCH);
     let mut len = 3;

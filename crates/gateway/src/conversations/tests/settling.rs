@@ -6,7 +6,7 @@ use history::{Engine as _, Limits, Tenant};
 use history_sqlite::Sqlite;
 use jiff::Timestamp;
 
-use super::super::ROUND;
+use super::super::care::ROUND;
 use super::{arrival, core_with, said, sent};
 use crate::config::Config;
 
@@ -18,7 +18,7 @@ async fn an_idle_store_is_one_file() {
     let core = core_with(Config::default(), engine);
     let (_, ticket) = sent(&core, arrival(1, &said(1, "go on"))).await;
     ticket.finished(Timestamp::UNIX_EPOCH).await;
-    core.inner.writer.flush().await;
+    core.writer.flush().await;
     let log = folder.path().join("history.db-wal");
     let size = || std::fs::metadata(&log).unwrap().len();
     assert!(size() > 0);

@@ -21,14 +21,14 @@ async fn a_text_that_a_line_pins_too_is_not_told_as_removed() {
         let core = core();
         let (_, ticket) = sent(&core, arrival(1, &messages[..1])).await;
         ticket.finished(Timestamp::UNIX_EPOCH).await;
-        let shared = core.inner.directory.registry.all(None).pop().unwrap();
+        let shared = core.directory.registry.all(None).pop().unwrap();
         let what = (Subject::Text("Be brief.".to_owned()), Origin::Api);
         let pin = core.pin(VIEWER, shared.id, what).await.unwrap();
         let pin = PinId::parse(&pin.id).unwrap();
         let (_, ticket) = sent(&core, arrival(1, &messages)).await;
         ticket.finished(Timestamp::UNIX_EPOCH).await;
-        core.inner.writer.flush().await;
-        assert!(is_in_memory || core.inner.directory.registry.remove(&shared));
+        core.writer.flush().await;
+        assert!(is_in_memory || core.directory.registry.remove(&shared));
         assert!(!core.unpin(VIEWER, shared.id, pin).await.unwrap());
         let left = core.detail(VIEWER, shared.id).await.unwrap().pins;
         assert_eq!(left.len(), 1, "{left:?}");
