@@ -58,7 +58,8 @@ impl Counts {
     }
 
     /// The same tokens by what they cost. Where the provider does not name the lifetime of what was written, that is
-    /// the normal one.
+    /// the normal one. Where it names more long writes than writes in all, as if it had left out the total, all the
+    /// long ones are paid for: the input is larger than [`Self::all_input`] then.
     #[must_use]
     pub fn consumption(&self) -> Consumption {
         let long = self.writes.long();
@@ -216,6 +217,26 @@ mod tests {
         assert_eq!(used.cache_write, Tokens::new(10));
         assert_eq!(used.cache_write_long, Tokens::new(20));
         assert_eq!(used.input(), usage.counts.all_input());
+    }
+
+    #[test]
+    fn long_writes_beyond_the_total_are_paid_for() {
+        let expected = Counts {
+            writes: CacheWrites {
+                hour_1: Tokens::new(20),
+                ..CacheWrites::default()
+            },
+            ..counts(5, 7, 0, 0)
+        };
+        let usage = check(
+            r#"{"input_tokens":5,"output_tokens":7,"cache_creation":{"ephemeral_1h_input_tokens":20}}"#,
+            expected,
+        );
+        let used = usage.counts.consumption();
+        assert_eq!(used.cache_write, Tokens::ZERO);
+        assert_eq!(used.cache_write_long, Tokens::new(20));
+        assert_eq!(usage.counts.all_input(), Tokens::new(5));
+        assert_eq!(used.input(), Tokens::new(25));
     }
 
     #[test]
