@@ -1,23 +1,29 @@
 //! The conversations of all tenants: carries out what each of them decides.
 //!
 //! [`Conversations`] is the front: the server hands it requests and gets verdicts and tickets back. Behind it, each part
-//! holds only what it uses; `composition` puts them together.
+//! holds only what it uses; `composition` puts them together. A passage alone holds the way back (`ticket` says why).
 //!
 //! | part | does |
 //! |---|---|
+//! | `exchange` | the types between this front and the server: an `Arrival` comes in, a `Verdict` goes out |
 //! | `generating` | takes a request for a next message from its bytes to a verdict |
 //! | `counting` | the same for a request that asks for a size |
-//! | `protocol`, `providers` | open what is sealed in a request, and know who compacts |
-//! | `lineage` | puts in the messages before an answer that a request names |
+//! | `protocol` (`Speaking`), `providers` | open what is sealed in a request, and know who compacts |
+//! | `unknowing` | remembers the providers that refused compaction |
+//! | `reading` | reads large requests beside the threads that carry answers |
+//! | `lineage` (`Earlier`) | puts in the messages before an answer that a request names |
 //! | `lookup` | finds the conversation of a request |
-//! | `asking` | asks it until it lets the request go, and carries out what it decides |
+//! | `running` | holds, beside a conversation in memory, its preparation and those who wait for it |
+//! | `asking` | asks the conversation until it lets the request go, carries out what it decides, and makes the bytes |
 //! | `compacting`, `continuations` | answer clients that compact, and know what goes on from that |
-//! | `ticket`, `landing` | accompany a request that was sent, and take its answer |
+//! | `ticket` (`Passage` and `Ticket`), `landing` | accompany a request that was sent, and take its answer |
+//! | `calls` | knows the calls of our own tools that answers have just made |
 //! | `jobs`, `maker`, `source` | make summaries in the background |
-//! | `slots` | has summaries give way to requests |
+//! | `slots`, `queueing` | have summaries give way to requests, and recognize servers where they must |
+//! | `background` | runs the tasks beside requests, and ends them together |
 //! | `writer`, `queue`, `storing` | the way to the store, and how long it is waited for |
-//! | `local` | carries out what concerns this process alone |
-//! | `reports` | answers people and tools |
+//! | `local`, `spending` | carry out what concerns this process alone, and keep the account of costs |
+//! | `reports` (`Reporter`) | answers people and tools |
 //! | `care` | looks after the store and what is at rest |
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The decision about a request: its conversation is asked until it lets the request go.
+//! The effects of a decision, and the bytes that are sent: a conversation is asked until it lets its request go.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,9 +25,9 @@ const EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// The next search of the store: at the first opportunity, then every hour.
 #[derive(Debug, Default)]
-struct Due(Option<Timestamp>);
+struct NextSearch(Option<Timestamp>);
 
-impl Due {
+impl NextSearch {
     /// Returns true if it is time, and then sets the next time an hour from now.
     fn is_now(&mut self, now: Timestamp) -> bool {
         let due = self.0.is_none_or(|next| now >= next);
@@ -52,7 +52,7 @@ impl Seen {
 /// The state of the rounds.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    due: Due,
+    search: NextSearch,
     seen: Seen,
 }
 
@@ -66,8 +66,8 @@ pub(super) struct Care {
 }
 
 impl Care {
-    /// Makes the rounds in the background from the first call on, as long as there are any conversations: those at rest
-    /// leave memory.
+    /// Makes the rounds in the background from the first call on; conversations at rest leave memory in them. The
+    /// `Conversations` handle keeps them going: they end once the last clone of it is gone, or with the background.
     pub(super) fn watch(self: &Arc<Self>, background: &Background) {
         if self.is_watched.swap(true, Ordering::Relaxed) {
             return;
@@ -103,7 +103,7 @@ impl Care {
 
     /// Does the work that is due every few seconds.
     pub(super) async fn round(&self, rounds: &mut Rounds, now: Timestamp) {
-        self.forget(&mut rounds.due, now).await;
+        self.forget(&mut rounds.search, now).await;
         self.settle_at_rest(&mut rounds.seen).await;
     }
 
@@ -155,7 +155,7 @@ impl Care {
     }
 
     /// Removes the conversations of all tenants that were last seen before `limits.retention`.
-    async fn forget(&self, due: &mut Due, now: Timestamp) {
+    async fn forget(&self, search: &mut NextSearch, now: Timestamp) {
         let Some(kept) = self.parts.config.limits.retention else {
             return;
         };
@@ -163,7 +163,7 @@ impl Care {
         let Ok(before) = now.checked_sub(kept) else {
             return;
         };
-        if !due.is_now(now) {
+        if !search.is_now(now) {
             return;
         }
         let what = Purge {

@@ -1,5 +1,5 @@
 //! Composes the conversations of a gateway, from the ground up. Everything holds only what it uses, and nothing holds
-//! what uses it.
+//! what uses it, except that a passage (`ticket`) holds the way back to `generating`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,6 +39,9 @@ pub(super) struct Ground {
     pub(super) background: Background,
 }
 
+/// The parts that open a request and find its conversation.
+type Finding<'a> = (&'a Arc<Speaking>, &'a Arc<Earlier>, &'a Arc<Lookup>);
+
 impl Ground {
     /// Everything on this ground.
     pub(super) fn conversations(self) -> Conversations {
@@ -46,10 +49,12 @@ impl Ground {
         let calls = Arc::new(Calls::default());
         let local = self.local();
         let reporter = self.reporter(&local);
-        let generating = self.generating(&local, &reporter, (&slots, &calls));
+        let (speaking, earlier, lookup) = (self.speaking(), self.earlier(), self.lookup());
+        let finding = (&speaking, &earlier, &lookup);
+        let generating = self.generating(finding, (&local, &reporter), (&slots, &calls));
         Conversations {
             care: self.care(),
-            counting: self.counting(&generating),
+            counting: self.counting(finding),
             generating,
             reporter,
             calls,
@@ -63,7 +68,9 @@ impl Ground {
 
     fn local(&self) -> Arc<Local> {
         Arc::new(Local {
-            parts: self.parts.clone(),
+            config: Arc::clone(&self.parts.config),
+            clock: Arc::clone(&self.parts.clock),
+            metrics: Arc::clone(&self.parts.metrics),
             directory: Arc::clone(&self.directory),
             writer: self.writer.clone(),
         })
@@ -80,7 +87,9 @@ impl Ground {
 
     fn reporter(&self, local: &Arc<Local>) -> Arc<Reporter> {
         Arc::new(Reporter {
-            parts: self.parts.clone(),
+            config: Arc::clone(&self.parts.config),
+            engine: Arc::clone(&self.parts.engine),
+            clock: Arc::clone(&self.parts.clock),
             directory: Arc::clone(&self.directory),
             writer: self.writer.clone(),
             local: Arc::clone(local),
@@ -92,11 +101,10 @@ impl Ground {
 
     fn generating(
         &self,
-        local: &Arc<Local>,
-        reporter: &Arc<Reporter>,
+        (speaking, earlier, lookup): Finding<'_>,
+        (local, reporter): (&Arc<Local>, &Arc<Reporter>),
         (slots, calls): (&Arc<Slots>, &Arc<Calls>),
     ) -> Arc<Generating> {
-        let (speaking, earlier) = (self.speaking(), self.earlier());
         let jobs = self.jobs(local, slots);
         let storing = self.storing(local);
         let continuations = self.continuations(reporter);
@@ -109,42 +117,41 @@ impl Ground {
         let compacting = Compacting {
             directory: Arc::clone(&self.directory),
             reading: Arc::clone(&self.reading),
-            speaking: Arc::clone(&speaking),
+            speaking: Arc::clone(speaking),
             continuations: Arc::clone(&continuations),
             asking: Arc::clone(&asking),
-            earlier: Arc::clone(&earlier),
+            earlier: Arc::clone(earlier),
             storing: Arc::clone(&storing),
         };
         let landing = Landing {
             clock: Arc::clone(&self.parts.clock),
-            directory: Arc::clone(&self.directory),
             writer: self.writer.clone(),
             local: Arc::clone(local),
             storing,
             jobs,
             calls: Arc::clone(calls),
-            earlier: Arc::clone(&earlier),
+            earlier: Arc::clone(earlier),
             continuations,
         };
         Arc::new(Generating {
             config: Arc::clone(&self.parts.config),
             metrics: Arc::clone(&self.parts.metrics),
             directory: Arc::clone(&self.directory),
-            speaking,
-            earlier,
-            lookup: self.lookup(),
+            speaking: Arc::clone(speaking),
+            earlier: Arc::clone(earlier),
+            lookup: Arc::clone(lookup),
             asking,
             compacting,
             landing,
         })
     }
 
-    fn counting(&self, generating: &Generating) -> Arc<Counting> {
+    fn counting(&self, (speaking, earlier, lookup): Finding<'_>) -> Arc<Counting> {
         Arc::new(Counting {
             directory: Arc::clone(&self.directory),
-            speaking: Arc::clone(&generating.speaking),
-            earlier: Arc::clone(&generating.earlier),
-            lookup: Arc::clone(&generating.lookup),
+            speaking: Arc::clone(speaking),
+            earlier: Arc::clone(earlier),
+            lookup: Arc::clone(lookup),
         })
     }
 
@@ -180,7 +187,8 @@ impl Ground {
 
     fn jobs(&self, local: &Arc<Local>, slots: &Arc<Slots>) -> Arc<Jobs> {
         Arc::new(Jobs {
-            parts: self.parts.clone(),
+            clock: Arc::clone(&self.parts.clock),
+            metrics: Arc::clone(&self.parts.metrics),
             directory: Arc::clone(&self.directory),
             writer: self.writer.clone(),
             local: Arc::clone(local),
@@ -191,7 +199,8 @@ impl Ground {
 
     fn storing(&self, local: &Arc<Local>) -> Arc<Storing> {
         Arc::new(Storing {
-            parts: self.parts.clone(),
+            clock: Arc::clone(&self.parts.clock),
+            metrics: Arc::clone(&self.parts.metrics),
             writer: self.writer.clone(),
             local: Arc::clone(local),
             background: self.background.clone(),

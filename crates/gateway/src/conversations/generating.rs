@@ -1,4 +1,5 @@
-//! A request's way: to its conversation, until that lets it go, and to the bytes that are sent.
+//! The verdict on a request for a next message: from its bytes to its conversation, and from what was decided there to
+//! a verdict.
 
 use std::sync::Arc;
 

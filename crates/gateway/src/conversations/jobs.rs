@@ -11,18 +11,19 @@ use jiff::Timestamp;
 use model::Made;
 use tokio_util::sync::CancellationToken;
 
-use super::Parts;
+use super::Clock;
 use super::background::Background;
 use super::local::Local;
 use super::maker::{Fault, Maker};
 use super::running::{Reins, Running, Shared};
 use super::source::Source;
 use super::writer::{StoreFailure, Writer, work};
-use crate::metrics;
+use crate::metrics::{self, Metrics};
 
 /// The preparations of all conversations.
 pub(super) struct Jobs {
-    pub(super) parts: Parts,
+    pub(super) clock: Clock,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) directory: Arc<Directory<Running>>,
     pub(super) writer: Writer,
     pub(super) local: Arc<Local>,
@@ -41,7 +42,7 @@ impl Jobs {
         let key = self.key_of(&source);
         let effects = {
             let mut conversation = shared.lock();
-            let effects = conversation.on(Input::Preparing(&order), (self.parts.clock)());
+            let effects = conversation.on(Input::Preparing(&order), (self.clock)());
             // It was abandoned before it began.
             if effects
                 .iter()
@@ -85,8 +86,8 @@ impl Jobs {
         (order, key): (&Preparation, Key),
         made: Result<(Made, Vec<String>), Fault>,
     ) {
-        let now = (self.parts.clock)();
-        let metrics = &self.parts.metrics;
+        let now = (self.clock)();
+        let metrics = &self.metrics;
         let effects = match made {
             Ok((made, lost)) => {
                 let route = made.route.as_str();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ::conversation::directory::Directory;
 use ::conversation::{Effect, Input, Proof, Unmade};
 use history::HistoryError;
 use jiff::Timestamp;
@@ -14,7 +13,6 @@ use super::continuations::Continuations;
 use super::jobs::Jobs;
 use super::lineage::Earlier;
 use super::local::Local;
-use super::running::Running;
 use super::storing::Storing;
 use super::ticket::Passage;
 use super::writer::{StoreFailure, Writer, work};
@@ -22,7 +20,6 @@ use super::writer::{StoreFailure, Writer, work};
 /// Takes the answers to requests.
 pub(super) struct Landing {
     pub(super) clock: Clock,
-    pub(super) directory: Arc<Directory<Running>>,
     pub(super) writer: Writer,
     pub(super) local: Arc<Local>,
     pub(super) storing: Arc<Storing>,

@@ -9,15 +9,18 @@ use jiff::Timestamp;
 
 use super::running::{Running, Shared};
 use super::writer::{StoreFailure, Writer};
-use super::{Parts, spending};
-use crate::metrics::{Failure, TokenKind};
+use super::{Clock, spending};
+use crate::config::Config;
+use crate::metrics::{Failure, Metrics, TokenKind};
 
 /// About the size of what a request adds to the account, in bytes.
 const SPENT: usize = 100;
 
 /// The parts of a gateway that hear of effects.
 pub(super) struct Local {
-    pub(super) parts: Parts,
+    pub(super) config: Arc<Config>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) directory: Arc<Directory<Running>>,
     pub(super) writer: Writer,
 }
@@ -25,7 +28,7 @@ pub(super) struct Local {
 impl Local {
     /// Carries out the effects that concern only this process; the others.
     pub(super) fn settle(&self, shared: &Shared, key: u64, effects: Vec<Effect>) -> Vec<Effect> {
-        let now = || (self.parts.clock)();
+        let now = || (self.clock)();
         let here = |effect: Effect| match effect {
             Effect::Abandon(job) => {
                 shared.beside.abandon(job);
@@ -46,10 +49,10 @@ impl Local {
 
     /// Logs and counts.
     fn tell(&self, shared: &Shared, notice: &Notice) {
-        let (metrics, conversation) = (&self.parts.metrics, shared.id);
+        let (metrics, conversation) = (&self.metrics, shared.id);
         if matches!(notice, Notice::Billed(_) | Notice::Spent(_)) {
             let model = shared.lock().record().model.clone();
-            let now = (self.parts.clock)();
+            let now = (self.clock)();
             if let Some(spent) = spending::spent(notice, &model, now) {
                 let work = spending::work(spent);
                 if !self.writer.write_aside(shared.tenant, work, SPENT) {
@@ -60,7 +63,7 @@ impl Local {
         match notice {
             Notice::Swapped(route) => metrics.swapped(route.as_str()),
             Notice::StrategyFailed(failure) => {
-                let strategy = self.parts.config.policy.strategy.written();
+                let strategy = self.config.policy.strategy.written();
                 tracing::warn!(
                     strategy, %conversation, %failure,
                     "the strategy failed; the default strategy takes over"
@@ -100,7 +103,7 @@ impl Local {
     pub(super) fn not_stored(&self, shared: &Shared, failure: &StoreFailure, now: Timestamp) {
         let conversation = shared.id;
         tracing::warn!(%conversation, %failure, "not stored; the next request stores it again");
-        self.parts.metrics.failed(Failure::Keeping);
+        self.metrics.failed(Failure::Keeping);
         shared.lock().on(Input::NotStored, now);
     }
 }

@@ -1,4 +1,4 @@
-//! Compaction as a speaking: the dialects in which clients ask for it and bring it back.
+//! Compaction as a protocol: the dialects in which clients ask for it and bring it back.
 //!
 //! A sealed summary that a client brings is opened before anything else is done with its request, so the rest of
 //! the gateway and the provider see readable text. Parts about compaction that the provider does not know are
@@ -166,7 +166,7 @@ impl Speaking {
 
     /// Learns from a refusal that a provider does not know compaction. Returns true if that is news and the gateway may
     /// answer in its place.
-    pub(super) fn learns(
+    pub(super) fn learn_refusal(
         &self,
         (arrival, dialect): (&Arrival, Dialect),
         model: &str,

@@ -11,8 +11,8 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{
-    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Purged, Spent, Store, Tenant,
-    Totals,
+    Conversation, ConversationId, Engine, HistoryError, Mark, MarkId, Pinned, Purged, Spent, Store,
+    Tenant, Totals,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -21,8 +21,8 @@ use super::local::Local;
 use super::reading::Reading;
 use super::running::{Running, Shared};
 use super::writer::{StoreFailure, Writer};
-use super::{Conversations, Parts, spending};
-use crate::config::{Mode, Setting};
+use super::{Clock, Conversations, spending};
+use crate::config::{Config, Mode, Setting};
 use crate::report::{
     Detail, Expanded, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced, Report,
     ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
@@ -211,7 +211,9 @@ struct Past {
 
 /// Answers what is asked about conversations, and takes orders about them.
 pub(super) struct Reporter {
-    pub(super) parts: Parts,
+    pub(super) config: Arc<Config>,
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) clock: Clock,
     pub(super) directory: Arc<Directory<Running>>,
     pub(super) writer: Writer,
     pub(super) local: Arc<Local>,
@@ -224,7 +226,7 @@ pub(super) struct Reporter {
 
 impl Reporter {
     async fn list(&self, asker: Viewer) -> Result<Overview, ReportError> {
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let tenant = match asker {
             Viewer::Tenant(tenant) => Some(tenant),
             Viewer::All => None,
@@ -250,7 +252,7 @@ impl Reporter {
             }
         }
         lines.sort_by_key(|&(seen, ..)| std::cmp::Reverse(seen));
-        let config = &self.parts.config;
+        let config = &self.config;
         let setting = |key| {
             Setting::named(key)
                 .and_then(|it| it.text(config))
@@ -311,7 +313,7 @@ impl Reporter {
 
     /// A conversation that the asker may see.
     async fn find(&self, asker: Viewer, id: ConversationId) -> Result<Found, ReportError> {
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let in_memory = match asker {
             Viewer::Tenant(tenant) => self.directory.registry.get(tenant, id),
             Viewer::All => {
@@ -510,7 +512,7 @@ impl Reporter {
                 subject.text(&path).map_err(refused)?
             }
         };
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let pinned = match &found.shared {
             Some(shared) => {
                 let effects = shared.lock().on(Input::Pin(&text, origin), now);
@@ -565,7 +567,7 @@ impl Reporter {
         let resting = resting.ok_or(ReportError::NoConversation)?;
         let terms = &self.directory.terms;
         let model = self.directory.commons.model(resting.model());
-        let accepted = resting.pin(terms, &model, (text, origin), (self.parts.clock)());
+        let accepted = resting.pin(terms, &model, (text, origin), (self.clock)());
         Ok(accepted.map_err(|why| (why, resting.book(terms, &model))))
     }
 
@@ -589,7 +591,7 @@ impl Reporter {
             return Ok(unpins);
         };
         let mut live = shared.lock();
-        let effects = live.on(Input::Unpin(pin), (self.parts.clock)());
+        let effects = live.on(Input::Unpin(pin), (self.clock)());
         let is_removed = |effect: &Effect| matches!(effect, Effect::Unpinned(true));
         Ok(effects.iter().any(is_removed) || (unpins && !live.pins().has(pin)))
     }
@@ -602,7 +604,7 @@ impl Reporter {
     ) -> Result<(), ReportError> {
         let found = self.find(asker, id).await?;
         let shared = found.shared.ok_or(ReportError::AtRest)?;
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let effects = shared.lock().on(Input::Order(order), now);
         for effect in effects {
             if let Effect::Refuse(refusal) = effect {

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use ::conversation::{Batch, Input};
 
-use super::Parts;
+use super::Clock;
 use super::background::Background;
 use super::local::Local;
 use super::running::Shared;
 use super::writer::{Writer, work};
-use crate::metrics::Failure;
+use crate::metrics::{Failure, Metrics};
 
 /// Stores what must be stored before something goes on, as long as that does not take too long.
 pub(super) struct Storing {
-    pub(super) parts: Parts,
+    pub(super) clock: Clock,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) writer: Writer,
     pub(super) local: Arc<Local>,
     pub(super) background: Background,
@@ -26,7 +27,7 @@ impl Storing {
     pub(super) async fn in_time(&self, storing: impl Future<Output = ()> + Send + 'static) {
         let mut storing = Box::pin(storing);
         if self.writer.in_time(&mut storing).await.is_none() {
-            self.parts.metrics.failed(Failure::StoringInTime);
+            self.metrics.failed(Failure::StoringInTime);
             self.background.spawn(storing);
         }
     }
@@ -35,7 +36,7 @@ impl Storing {
     /// next request stores it again.
     pub(super) async fn store_in_time(&self, shared: &Arc<Shared>, batch: Batch) {
         let (writer, local) = (self.writer.clone(), Arc::clone(&self.local));
-        let (clock, shared) = (Arc::clone(&self.parts.clock), Arc::clone(shared));
+        let (clock, shared) = (Arc::clone(&self.clock), Arc::clone(shared));
         let storing = async move {
             let size = batch.size();
             let receipt = writer.write_little(shared.tenant, work(batch), size).await;

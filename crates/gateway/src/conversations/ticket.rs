@@ -23,8 +23,11 @@ use super::source::Source;
 use super::writer::{Receipt, work};
 
 /// One request under way.
+///
+/// An exception among the parts: it holds the way back to [`Generating`], which made it, because a refused request may
+/// be decided again. The passage also needs the writer, the clock and the landing that lie there.
 pub(super) struct Passage {
-    /// The way back, where it is to be decided again.
+    /// The way back: it decides a refused request again, and leads to the landing that takes the answer.
     generating: Arc<Generating>,
     /// The conversation.
     pub shared: Arc<Shared>,
@@ -67,7 +70,7 @@ impl Passage {
     /// The key of its model at its upstream.
     pub(super) fn model_key(&self) -> Key {
         let (arrival, name) = (&self.arrival, self.flight.model_name());
-        let commons = &self.landing().directory.commons;
+        let commons = &self.generating.directory.commons;
         commons.model_key(arrival.tenant, &arrival.url, name)
     }
 
@@ -155,7 +158,7 @@ impl Ticket {
         self.passage.as_ref().is_some_and(|passage| {
             let conversation = passage.shared.lock();
             let half = conversation.limits().window.scaled(0.5);
-            passage.landing().directory.terms.is_on() && conversation.last_sent() >= half
+            passage.generating.directory.terms.is_on() && conversation.last_sent() >= half
         })
     }
 
@@ -209,7 +212,7 @@ impl Ticket {
         let (arrival, dialect) = (passage.arrival.clone(), passage.flight.dialect());
         let model = passage.flight.model_name().to_string();
         let (of, refusal) = ((&arrival, dialect), (status, failure));
-        if !generating.speaking.learns(of, &model, refusal, now) {
+        if !generating.speaking.learn_refusal(of, &model, refusal, now) {
             return None;
         }
         tracing::info!(

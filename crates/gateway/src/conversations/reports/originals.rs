@@ -132,7 +132,7 @@ impl Reporter {
         let is_of = |labels: &Labels| {
             labels.session.as_deref() == Some(session.as_str()) && labels.agent.is_none()
         };
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let in_memory = self.directory.registry.all(tenant).into_iter();
         let live = in_memory.filter(|shared| shared.is_answered());
         let lines = live.filter_map(|shared| {

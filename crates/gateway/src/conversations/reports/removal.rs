@@ -27,7 +27,7 @@ impl Reporter {
             conversation: Some(id),
             before: None,
         };
-        let engine = Arc::clone(&self.parts.engine);
+        let engine = Arc::clone(&self.engine);
         let purged = spawn_blocking(move || engine.purge(what)).await;
         let purged = purged.map_err(|_| StoreFailure::Closed)?;
         Ok(purged?)

@@ -19,7 +19,7 @@ impl Reporter {
         let found = self.find(asker, id).await?;
         let shared = found.shared.ok_or(ReportError::AtRest)?;
         self.wake(&shared).await?;
-        let now = (self.parts.clock)();
+        let now = (self.clock)();
         let effects = shared.lock().on(Input::Reword(mark, Text::from(text)), now);
         for effect in self.local.settle(&shared, 0, effects) {
             match effect {
@@ -44,7 +44,7 @@ impl Reporter {
         if let Some(wanted) = missing {
             let work = move |store: &dyn history::Store| wanted.load(store);
             let overlay = self.writer.read(shared.tenant, work).await?;
-            let now = (self.parts.clock)();
+            let now = (self.clock)();
             shared.lock().on(Input::Overlay(overlay), now);
         }
         Ok(())
