@@ -1,9 +1,10 @@
 //! The census of identifiers in the compacted turns: places, counts and writers.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use super::source::{Origin, Piece};
-use super::steps;
+use super::{lines, steps};
 use crate::identifiers::{self, Kind};
 
 /// A place of an identifier.
@@ -76,7 +77,8 @@ impl<'a> Census<'a> {
             let found = identifiers::scan(&piece.text).chain(members);
             for found in found.filter(|it| {
                 let is_key = piece.origin == Origin::Call && steps::is_key(it.text);
-                !is_key && !is_markup(&piece.text, it.start)
+                let is_credit = it.kind == Kind::Email && lines::is_credit(&piece.text, it.start);
+                !is_key && !is_credit && !is_markup(&piece.text, it.start..it.end())
             }) {
                 let place = Position {
                     piece: number,
@@ -115,11 +117,15 @@ impl<'a> Census<'a> {
     }
 }
 
-/// Returns true if the first letter at `at` belongs to an escape sequence or to a closing tag: `\tName` in quoted
-/// text names `Name`, and `</name>` names nothing.
-fn is_markup(text: &str, at: usize) -> bool {
+/// Returns true if the first letter of `own` belongs to an escape sequence or to a closing tag, or if `own` is a client's
+/// command in a tag: `\tName` in quoted text names `Name`, and `<name>/exit</name>` names nothing.
+fn is_markup(text: &str, own: Range<usize>) -> bool {
+    let at = own.start;
     let before = text.get(..at).unwrap_or_default();
-    let is_tag = before.ends_with('<') && text.get(at..).is_some_and(|it| it.starts_with('/'));
+    let named = text.get(own.clone()).unwrap_or_default();
+    let is_closed = text.get(own.end..).is_some_and(|it| it.starts_with("</"));
+    let is_command = named.matches('/').count() == 1 && before.ends_with('>') && is_closed;
+    let is_tag = named.starts_with('/') && (before.ends_with('<') || is_command);
     is_tag
         || before.ends_with('\\')
             && text
@@ -155,5 +161,24 @@ impl Entry<'_> {
             self.places.remove(0);
         }
         self.places.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Census;
+    use crate::extract::source::pieces;
+    use crate::extract::tests::placed;
+    use crate::turn::{Role, TurnDraft};
+
+    #[test]
+    fn what_a_client_adds_names_nothing() {
+        let text = "<command-name>/exit</command-name> <path>/a/b</path>\n\
+                    Co-Authored-By: Agent <noreply@agent.com>\nAsk ann@example.com";
+        let turns = placed([TurnDraft::text(Role::User, text)]);
+        let pieces = pieces(&turns);
+        let census = Census::of(&pieces);
+        let names: Vec<&str> = census.entries.iter().map(|entry| entry.text).collect();
+        assert_eq!(names, ["/a/b", "ann@example.com"]);
     }
 }

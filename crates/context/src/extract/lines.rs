@@ -96,9 +96,8 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
             piece.only_looks()
                 || said.lines().all(|line| {
                     // What a command was for is told with the commands.
-                    steps::points(line)
-                        || piece.script().is_some()
-                            && (line.starts_with("description: ") || is_credit(line))
+                    let is_beside = line.starts_with("description: ") || is_credit(line, 0);
+                    steps::points(line) || piece.script().is_some() && is_beside
                 })
                 || is_excerpt && steps::is_raw(whole)
         }
@@ -111,8 +110,9 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
     }
 }
 
-/// Returns true if a line of a commit's message names who made it: `Co-authored-by: A <a@b.c>`.
-fn is_credit(line: &str) -> bool {
+/// Returns true if a place stands in a line of a commit's message that names who made it: `Co-authored-by: A <a@b.c>`.
+pub(super) fn is_credit(text: &str, at: usize) -> bool {
+    let line = text.get(line_at(text, at)).unwrap_or_default();
     let key = line.split_once(": ").map_or("", |(key, _)| key);
     !key.contains(' ') && key.to_ascii_lowercase().ends_with("-by")
 }

@@ -14,6 +14,11 @@ use crate::units::Tokens;
 
 /// The longest quotation of a statement, in bytes.
 const STATEMENT: usize = 280;
+/// The longest quotations of the assistant's newest text, in bytes, if no call follows it: a report, which often ends
+/// with what is left to do.
+const REPORTS: [usize; 2] = [900, 600];
+/// The most of the room that it may have.
+const REPORTED: f64 = 0.5;
 /// The longest argument that is no path, in bytes.
 const ARGUMENT: usize = 110;
 /// The length at which a call takes no further argument, in bytes.
@@ -53,6 +58,7 @@ pub(super) fn lines(
     let mut left = room;
     let mut before = String::new();
     let mut named = HashSet::new();
+    let mut may_report = true;
     let mut calls = steps.iter().rev();
     let parts = turns
         .iter()
@@ -61,8 +67,19 @@ pub(super) fn lines(
         .flat_map(|(at, turn)| turn.parts().iter().rev().map(move |part| (at, turn, part)));
     for (at, turn, part) in parts {
         let part = match part {
-            Part::Text(text) => statement(turn, text).map(Told::Said),
-            Part::Call(_) => calls.next().map(Told::Called),
+            Part::Text(text) if may_report && turn.role() == Role::Assistant => {
+                may_report = false;
+                let fits = |it: &String| counter.count(it) <= room.scaled(REPORTED);
+                let mut reports = REPORTS.iter().map(|&most| statement(turn, text, most));
+                let report = reports.find_map(|report| report.filter(fits));
+                let said = report.or_else(|| statement(turn, text, STATEMENT));
+                said.map(Told::Said)
+            }
+            Part::Text(text) => statement(turn, text, STATEMENT).map(Told::Said),
+            Part::Call(_) => {
+                may_report = false;
+                calls.next().map(Told::Called)
+            }
             _ => None,
         };
         let Some(part) = part else { continue };
@@ -102,11 +119,11 @@ impl Told<'_, '_> {
     }
 }
 
-/// A statement of the assistant or the user.
-fn statement(turn: &Turn, text: &str) -> Option<String> {
+/// A statement of the assistant, of at most so many bytes, or of the user.
+fn statement(turn: &Turn, text: &str, most: usize) -> Option<String> {
     let is_user = turn.role() == Role::User;
     let said = match turn.role() {
-        Role::Assistant => clip(text, STATEMENT),
+        Role::Assistant => clip(text, most),
         // Text in brackets is a client's.
         Role::User if turn.provenance() == Provenance::Said && !text.starts_with(['[', '<']) => {
             clip(text, REQUEST)
@@ -223,4 +240,52 @@ fn argument(value: &Value) -> Option<String> {
         shown.push_str(" …");
     }
     Some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::counter::Heuristic;
+    use crate::extract::extract;
+    use crate::extract::tests::{call, placed, result};
+    use crate::summary::Field;
+    use crate::turn::{Outcome, Role, TurnDraft};
+    use crate::units::Tokens;
+
+    fn last_steps(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<String> {
+        let summary = extract(&placed(drafts), &[], Tokens::new(3_000), &Heuristic);
+        summary.entries(Field::Task).to_vec()
+    }
+
+    #[test]
+    fn a_report_is_told_to_its_end() {
+        let said = (1..=12).map(|n| format!("Package {n} moves the rows of table {n}."));
+        let report = format!("{} Package 13 is left.", said.collect::<Vec<_>>().join(" "));
+        let says = || TurnDraft::text(Role::Assistant, &*report);
+        let asks = TurnDraft::text(Role::User, "Go on with the next one, please.");
+        let ends = |lines: &[String], at: usize| lines[at].ends_with("Package 13 is left.");
+        assert!(ends(&last_steps([says()]), 0));
+        assert!(ends(&last_steps([says(), asks]), 0));
+        let run = [
+            call("Bash", r#"{"command":"make"}"#),
+            result("done", Outcome::Succeeded),
+        ];
+        let lines = last_steps([says()].into_iter().chain(run));
+        assert!(lines[0].len() < 300, "{lines:?}");
+    }
+
+    #[test]
+    fn code_that_a_program_prints_is_no_message() {
+        let output = format!(
+            "/app/register.cjs:3\n{}\n\nError: Cannot find module './config.js'\n    at load",
+            "onerror(\"x\"),".repeat(60)
+        );
+        let lines = last_steps([
+            call("Bash", r#"{"command":"npx tsx a.ts"}"#),
+            result(&output, Outcome::Failed),
+        ]);
+        assert_eq!(
+            lines,
+            ["Bash: npx tsx a.ts (failed) -> Error: Cannot find module './config.js'"]
+        );
+    }
 }

@@ -395,6 +395,8 @@ impl Step<'_> {
 
     /// The line of the result that tells most: of a failure the first that names an error, else the last.
     pub fn telling_line(&self) -> Option<&str> {
+        /// The longest line that is taken for a message, in bytes: a longer one is code that a program prints with it.
+        const MESSAGE: usize = 500;
         let result = self.result?;
         if self.is_refused() {
             return Some(BY_THE_USER);
@@ -411,6 +413,7 @@ impl Step<'_> {
         }
         let is_code = |line: &&str| exit_code(line) > 0;
         lines()
+            .filter(|line| line.len() <= MESSAGE)
             .find(|line| names_error(&line.to_lowercase()) && !is_code(line))
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
