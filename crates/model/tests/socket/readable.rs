@@ -142,12 +142,18 @@ async fn what_cannot_be_asked_alongside_is_asked_apart() {
 
 /// The outcome of a chain that begins with a readable summary, under these faults.
 async fn struck(faults: &[Fault]) -> (Made, Order) {
+    struck_in(faults, Tokens::new(1_500)).await
+}
+
+/// The same, with a summary of this size.
+async fn struck_in(faults: &[Fault], budget: Tokens) -> (Made, Order) {
     let running = provider(Config::default()).await;
     for fault in faults {
         running.provider().inject(When::Summary, fault.clone());
     }
     let body = agent(messages(8));
-    let (sent, order) = sent(Dialect::Anthropic, &running.url(), &body, 4);
+    let (sent, mut order) = sent(Dialect::Anthropic, &running.url(), &body, 4);
+    order.budget = budget;
     let routes = Routes {
         alongside: Some(sent),
         ..routes(Route::Readable)
@@ -158,7 +164,8 @@ async fn struck(faults: &[Fault]) -> (Made, Order) {
 #[tokio::test]
 async fn a_summary_with_defects_is_asked_for_once_more() {
     for fault in [Fault::SummaryGarbage, Fault::SummaryEmpty] {
-        let (made, order) = struck(&[fault]).await;
+        // The scripted summary quotes both questions, and has to say enough beside them.
+        let (made, order) = struck_in(&[fault], Tokens::new(1_800)).await;
         check(&made, &order, Manner::Alongside);
         assert_eq!(made.course.asked, 2);
         assert_eq!(made.spent[0].requests, 2);
