@@ -89,36 +89,51 @@ pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
     let steps = steps::steps(turns);
     let mut calls = steps.iter();
     // Of two calls with one id, a result belongs to the newer one.
-    let mut open: HashMap<&str, (Rc<str>, bool)> = HashMap::new();
+    let mut open: HashMap<&str, Called> = HashMap::new();
     let mut out = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         for part in turn.parts() {
             let mut fails = false;
-            let about = match part {
+            let called = match part {
                 Part::Call(call) => {
                     let step = calls.next();
-                    let about: Rc<str> = step.map(Step::about).unwrap_or_default().into();
-                    let changes = step.is_some_and(Step::changes);
+                    let called = step.map(Called::by).unwrap_or_default();
                     fails = step.is_some_and(Step::failed);
-                    open.insert(call.id.as_str(), (Rc::clone(&about), changes));
-                    (about, false)
+                    open.insert(call.id.as_str(), called.clone());
+                    called
                 }
                 Part::Result(result) => open.get(result.call.as_str()).cloned().unwrap_or_default(),
-                _ => <(Rc<str>, bool)>::default(),
+                _ => Called::default(),
             };
-            out.extend(piece(index, turn, part, about).map(|piece| Piece { fails, ..piece }));
+            out.extend(piece(index, turn, part, called).map(|piece| Piece { fails, ..piece }));
         }
     }
     out
 }
 
-/// The piece of a part. `about` is the file or the command of its call, and for a result true if the call changed it.
-fn piece<'a>(
-    index: usize,
-    turn: &'a Turn,
-    part: &'a Part,
-    (about, changes): (Rc<str>, bool),
-) -> Option<Piece<'a>> {
+/// The call that a part is, or is the result of.
+#[derive(Clone, Debug, Default)]
+struct Called {
+    /// Its file or its command.
+    about: Rc<str>,
+    /// True if it changes the file.
+    changes: bool,
+    /// True if it searches.
+    searches: bool,
+}
+
+impl Called {
+    fn by(step: &Step<'_>) -> Self {
+        Self {
+            about: step.about().into(),
+            changes: step.changes(),
+            searches: step.searches(),
+        }
+    }
+}
+
+/// The piece of a part of a call's, or of its result.
+fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, called: Called) -> Option<Piece<'a>> {
     let said = turn.provenance() == Provenance::Said;
     let mut arguments = Vec::new();
     let (origin, text) = match part {
@@ -145,11 +160,14 @@ fn piece<'a>(
         Part::Result(result) if refusal(result).is_some() => return None,
         Part::Result(result) => {
             let origin = match result.outcome {
-                Outcome::Succeeded if changes => Origin::Echo,
+                Outcome::Succeeded if called.changes => Origin::Echo,
                 Outcome::Succeeded => Origin::Result,
                 Outcome::Failed => Origin::Failure,
             };
-            (origin, without_gutter(steps::bare(&result.text)))
+            (
+                origin,
+                without_gutter(steps::bare(&result.text), called.searches),
+            )
         }
         Part::Attachment(_) | Part::Opaque(_) => return None,
     };
@@ -157,7 +175,7 @@ fn piece<'a>(
         turn: index,
         origin,
         text,
-        about,
+        about: called.about,
         fails: false,
         arguments,
     })
@@ -194,9 +212,9 @@ pub(super) fn readable_call(call: &ToolCall) -> (String, Vec<(String, Range<usiz
 }
 
 /// A file listing without its line numbers: where most lines begin with a number and a tab or an
-/// arrow, or all with one as searches print it, these go. They are no words of the file, cost a third of the tokens and
-/// are stale soon.
-fn without_gutter(text: &str) -> Cow<'_, str> {
+/// arrow, or all lines of what a search found begin as searches print them, these go. They are no words of the file,
+/// cost a third of the tokens and are stale soon.
+fn without_gutter(text: &str, is_found: bool) -> Cow<'_, str> {
     /// The number of lines that show what a text is.
     const SEEN: usize = 8;
     let numbered = |code: fn(&str) -> Option<&str>| {
@@ -211,7 +229,7 @@ fn without_gutter(text: &str) -> Cow<'_, str> {
         found.all(|line| found_code(line).is_some()),
     ) {
         (true, _) => code,
-        (false, true) if numbered(found_code) >= 2 => found_code,
+        (false, true) if is_found && numbered(found_code) >= 2 => found_code,
         _ => return Cow::Borrowed(text),
     };
     let mut out = String::with_capacity(text.len());
@@ -259,7 +277,9 @@ mod tests {
             ),
             ("2026-01-02 a\n2026-01-03 b", "2026-01-02 a\n2026-01-03 b"),
         ] {
-            assert_eq!(without_gutter(text), bare);
+            assert_eq!(without_gutter(text, true), bare);
         }
+        let codes = "404: Not Found\n500: Server Error";
+        assert_eq!(without_gutter(codes, false), codes);
     }
 }

@@ -164,6 +164,15 @@ impl Step<'_> {
         self.command().filter(|it| !is_file && !is_patch(it))
     }
 
+    /// Returns true if the call looks for something in files.
+    pub fn searches(&self) -> bool {
+        let asked = SOUGHT.iter().any(|name| self.arguments.get(name).is_some());
+        let is_search =
+            |word: &str| matches!(word, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack");
+        let script = self.script();
+        asked || script.is_some_and(|it| it.split_whitespace().any(is_search))
+    }
+
     /// Returns true if the call changes files, and does nothing else.
     pub fn changes(&self) -> bool {
         let is_change = |action: &Action| {
