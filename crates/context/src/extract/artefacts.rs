@@ -338,14 +338,16 @@ fn failure(step: &Step<'_>) -> Option<String> {
     step.failed().then(line)
 }
 
-/// Leaves out files that were changed too, and relative paths of files beside absolute ones: they name the same files,
-/// or nobody can tell from where.
+/// Leaves out files that were changed too, and relative paths of what an absolute one names, or lies in.
 fn drop_known(read: &mut HashMap<String, usize>, files: &[File]) {
-    let is_whole = |path: &str| path.starts_with(['/', '~']);
-    let are_whole = !files.is_empty() && files.iter().all(|file| is_whole(&file.path));
+    let is_whole = |path: &&str| path.starts_with(['/', '~']);
+    let all = files.iter().map(|file| &*file.path);
+    let all = all.chain(read.keys().map(String::as_str));
+    let whole: Vec<String> = all.filter(is_whole).map(|it| format!("{it}/")).collect();
     read.retain(|path, _| {
+        let end = format!("/{}/", path.trim_start_matches("./"));
         let is_known = files.iter().any(|file| file.path == *path);
-        !is_known && (is_whole(path) || !are_whole)
+        !is_known && (is_whole(&&**path) || !whole.iter().any(|it| it.contains(&end)))
     });
 }
 

@@ -1,7 +1,6 @@
 //! The census of identifiers in the compacted turns: places, counts and writers.
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 
 use super::source::{Origin, Piece};
 use super::{lines, steps};
@@ -77,8 +76,9 @@ impl<'a> Census<'a> {
             let found = identifiers::scan(&piece.text).chain(members);
             for found in found.filter(|it| {
                 let is_key = piece.origin == Origin::Call && steps::is_key(it.text);
-                let is_credit = it.kind == Kind::Email && lines::is_credit(&piece.text, it.start);
-                !is_key && !is_credit && !is_markup(&piece.text, it.start..it.end())
+                let is_credit =
+                    it.kind == Kind::Email && lines::is_in_credit(&piece.text, it.start);
+                !is_key && !is_credit && !is_markup(&piece.text, it.start)
             }) {
                 let place = Position {
                     piece: number,
@@ -117,15 +117,16 @@ impl<'a> Census<'a> {
     }
 }
 
-/// Returns true if the first letter of `own` belongs to an escape sequence or to a closing tag, or if `own` is a client's
-/// command in a tag: `\tName` in quoted text names `Name`, and `<name>/exit</name>` names nothing.
-fn is_markup(text: &str, own: Range<usize>) -> bool {
-    let at = own.start;
+/// Returns true if the first letter at `at` belongs to an escape sequence, to a closing tag or to a client's command in a
+/// tag: `\tName` in quoted text names `Name`, and
+/// `<command-name>/exit</command-name>` names nothing.
+fn is_markup(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
-    let named = text.get(own.clone()).unwrap_or_default();
-    let is_closed = text.get(own.end..).is_some_and(|it| it.starts_with("</"));
-    let is_command = named.matches('/').count() == 1 && before.ends_with('>') && is_closed;
-    let is_tag = named.starts_with('/') && (before.ends_with('<') || is_command);
+    let is_command = ["<command-name>", "<command-message>"]
+        .iter()
+        .any(|tag| before.ends_with(tag));
+    let is_slash = text.get(at..).is_some_and(|it| it.starts_with('/'));
+    let is_tag = is_slash && (before.ends_with('<') || is_command);
     is_tag
         || before.ends_with('\\')
             && text
@@ -173,12 +174,16 @@ mod tests {
 
     #[test]
     fn what_a_client_adds_names_nothing() {
-        let text = "<command-name>/exit</command-name> <path>/a/b</path>\n\
+        let text = "<command-name>/exit</command-name> <url>/abc</url> <path>/a/b</path>\n\
+                    Owned-by: zoe@example.com\n\
                     Co-Authored-By: Agent <noreply@agent.com>\nAsk ann@example.com";
         let turns = placed([TurnDraft::text(Role::User, text)]);
         let pieces = pieces(&turns);
         let census = Census::of(&pieces);
         let names: Vec<&str> = census.entries.iter().map(|entry| entry.text).collect();
-        assert_eq!(names, ["/a/b", "ann@example.com"]);
+        assert_eq!(
+            names,
+            ["/abc", "/a/b", "zoe@example.com", "ann@example.com"]
+        );
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
             piece.only_looks()
                 || said.lines().all(|line| {
                     // What a command was for is told with the commands.
-                    let is_beside = line.starts_with("description: ") || is_credit(line, 0);
+                    let is_beside = line.starts_with("description: ") || is_credit(line);
                     steps::points(line) || piece.script().is_some() && is_beside
                 })
                 || is_excerpt && steps::is_raw(whole)
@@ -110,11 +110,35 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
     }
 }
 
-/// Returns true if a place stands in a line of a commit's message that names who made it: `Co-authored-by: A <a@b.c>`.
-pub(super) fn is_credit(text: &str, at: usize) -> bool {
-    let line = text.get(line_at(text, at)).unwrap_or_default();
-    let key = line.split_once(": ").map_or("", |(key, _)| key);
-    !key.contains(' ') && key.to_ascii_lowercase().ends_with("-by")
+/// The keys of lines that name who made a commit, without `-by`.
+const CREDITS: [&str; 7] = [
+    "acked",
+    "co-authored",
+    "reported",
+    "reviewed",
+    "signed-off",
+    "suggested",
+    "tested",
+];
+
+/// Returns true if a line names who made a commit: `Co-authored-by: A <a@b.c>`.
+fn is_credit(line: &str) -> bool {
+    let key = line.split(": ").next().unwrap_or_default();
+    let key = key.to_ascii_lowercase();
+    key.strip_suffix("-by")
+        .is_some_and(|it| CREDITS.contains(&it))
+}
+
+/// Returns true if a place stands in such a line. Longer ones are none: they are not searched for their beginning.
+pub(super) fn is_in_credit(text: &str, at: usize) -> bool {
+    /// The longest line up to the place, in bytes.
+    const LONGEST: usize = 120;
+    let from = text.floor_char_boundary(at.saturating_sub(LONGEST));
+    let before = text.get(from..at).unwrap_or_default();
+    match before.rfind('\n') {
+        Some(end) => before.get(end + 1..).is_some_and(is_credit),
+        None => from == 0 && is_credit(before),
+    }
 }
 
 /// Returns true if a text stands in one pair of brackets.

@@ -394,7 +394,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             continue;
         };
         let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
-        let source = match piece.origin == Origin::Call && steps::names_a_file(said) {
+        let source = match piece.names_its_file(span.place.at) {
             true => String::new(),
             false => source_of(piece, span.place.at),
         };
@@ -416,7 +416,11 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         line.push_str(&match piece.origin {
             Origin::Call if span.place.at > 0 => {
                 let patch = remarks::patch(piece);
-                remarks::on_one_line(said, patch.is_some_and(|it| it.contains(&span.place.at)))
+                remarks::on_one_line(
+                    piece,
+                    span.place.at..span.end,
+                    patch.is_some_and(|it| it.contains(&span.place.at)),
+                )
             }
             Origin::Call => steps::without_command_key(&one_line(said)),
             // An entry has a mark of its own.

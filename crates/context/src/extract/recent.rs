@@ -14,8 +14,8 @@ use crate::units::Tokens;
 
 /// The longest quotation of a statement, in bytes.
 const STATEMENT: usize = 280;
-/// The longest quotations of the assistant's newest text, in bytes, if no call follows it: a report, which often ends
-/// with what is left to do.
+/// The longest quotations of the assistant's newest text, in bytes, if no call follows it: a report, whose
+/// later sentences often tell what is left to do.
 const REPORTS: [usize; 2] = [900, 600];
 /// The most of the room that it may have.
 const REPORTED: f64 = 0.5;
@@ -287,5 +287,14 @@ mod tests {
             lines,
             ["Bash: npx tsx a.ts (failed) -> Error: Cannot find module './config.js'"]
         );
+        let long = format!(
+            "a.ts(1,2): error TS2345: {}\nnpm notice run npm install",
+            "type ".repeat(150)
+        );
+        let lines = last_steps([
+            call("Bash", r#"{"command":"npx tsc"}"#),
+            result(&long, Outcome::Failed),
+        ]);
+        assert!(lines[0].contains("error TS2345"), "{lines:?}");
     }
 }

@@ -122,10 +122,21 @@ pub(super) fn patch(piece: &Piece<'_>) -> Option<Range<usize>> {
 }
 
 /// A quotation of a call on one line: without the names of the arguments, and a comment of several lines with one mark.
-pub(super) fn on_one_line(said: &str, is_patch: bool) -> String {
+pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool) -> String {
+    let said = piece.text.get(range.clone()).unwrap_or_default();
     let mut out = String::with_capacity(said.len());
     let mut before = None;
-    for (at, line) in said.lines().map(steps::without_key).enumerate() {
+    let mut at = range.start;
+    let names_file = piece.names_its_file(at);
+    let second = at + said.find('\n').map_or(0, |end| end + 1);
+    for whole in said.split_inclusive('\n') {
+        let line = match piece.argument_at(at).filter(|name| steps::is_key(name)) {
+            Some(name) => whole.get(name.len() + 2..).unwrap_or(whole),
+            None => whole,
+        };
+        // The second line alone.
+        let is_below = names_file && at == second;
+        at += whole.len();
         let added = line.strip_prefix('+').filter(|_| is_patch);
         let line = added.unwrap_or(line).trim();
         let mark = MARKS.into_iter().find(|mark| line.starts_with(mark));
@@ -135,7 +146,7 @@ pub(super) fn on_one_line(said: &str, is_patch: bool) -> String {
         match out.is_empty() {
             true => {}
             // What stands below a path is about that file.
-            false if at == 1 && steps::names_a_file(said) => out.push_str(": "),
+            false if is_below => out.push_str(": "),
             false => out.push(' '),
         }
         out.push_str(rest.unwrap_or(line));
@@ -153,11 +164,28 @@ mod tests {
 
     #[test]
     fn what_stands_below_a_path_is_about_that_file() {
-        let said = "file_path: /app/rows.rs\nold_string: // Rows keep their order.";
-        assert_eq!(
-            on_one_line(said, false),
-            "/app/rows.rs: // Rows keep their order."
+        let edit = piece(
+            "Edit",
+            r#"{"replace_all":false,"file_path":"/app/rows.rs","old_string":"// Rows keep their order.\nfile: a"}"#,
         );
+        let from = edit.text.find("file_path").unwrap();
+        assert_eq!(
+            on_one_line(&edit, from..edit.text.len(), false),
+            "/app/rows.rs: // Rows keep their order. file: a"
+        );
+        let from = edit.text.find("file: a").unwrap();
+        assert_eq!(on_one_line(&edit, from..edit.text.len(), false), "file: a");
+    }
+
+    fn one_line_of(said: &str, is_patch: bool) -> String {
+        let name = "new_string";
+        let value = said.strip_prefix(name).map(|_| name.len() + 2..said.len());
+        let piece = Piece {
+            text: said.to_owned().into(),
+            arguments: value.map(|at| (name.to_owned(), at)).into_iter().collect(),
+            ..piece("Edit", "{}")
+        };
+        on_one_line(&piece, 0..said.len(), is_patch)
     }
 
     fn piece(name: &str, arguments: &str) -> Piece<'static> {
@@ -277,15 +305,15 @@ mod tests {
     fn a_comment_of_several_lines_has_one_mark() {
         let said = "new_string: // Skips what the\n\t// list holds already.\n\tlet b = 2;";
         assert_eq!(
-            on_one_line(said, false),
+            one_line_of(said, false),
             "// Skips what the list holds already. let b = 2;"
         );
         let said = "// Skips what the\n+\t// list holds already.";
         assert_eq!(
-            on_one_line(said, true),
+            one_line_of(said, true),
             "// Skips what the list holds already."
         );
-        assert_eq!(on_one_line("a = b\n+ name;", false), "a = b + name;");
-        assert_eq!(on_one_line("++retries;", false), "++retries;");
+        assert_eq!(one_line_of("a = b\n+ name;", false), "a = b + name;");
+        assert_eq!(one_line_of("++retries;", false), "++retries;");
     }
 }

@@ -64,6 +64,22 @@ impl Piece<'_> {
         self.text.get(at.clone())
     }
 
+    /// The name of the argument whose value begins behind it on the line at `at`.
+    pub fn argument_at(&self, at: usize) -> Option<&str> {
+        let mut arguments = self
+            .arguments
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        let found = arguments.find(|(name, value)| at + name.len() + 2 == value.start);
+        found.map(|(name, _)| name)
+    }
+
+    /// Returns true if the argument on the line at `at` is the path of the call's file.
+    pub fn names_its_file(&self, at: usize) -> bool {
+        self.argument_at(at)
+            .is_some_and(|name| PATHS.contains(&name))
+    }
+
     /// Returns true if the piece is a call that only looks: besides paths and what it looks for, its arguments are
     /// numbers and flags, or those of a search single words. What says more may do more.
     pub fn only_looks(&self) -> bool {
@@ -118,8 +134,8 @@ struct Called {
     about: Rc<str>,
     /// True if it changes the file.
     changes: bool,
-    /// True if it searches.
-    searches: bool,
+    /// True if it searches and may print the numbers of lines.
+    numbers_lines: bool,
 }
 
 impl Called {
@@ -127,7 +143,7 @@ impl Called {
         Self {
             about: step.about().into(),
             changes: step.changes(),
-            searches: step.searches(),
+            numbers_lines: step.numbers_lines(),
         }
     }
 }
@@ -166,7 +182,7 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, called: Called) -> Op
             };
             (
                 origin,
-                without_gutter(steps::bare(&result.text), called.searches),
+                without_gutter(steps::bare(&result.text), called.numbers_lines),
             )
         }
         Part::Attachment(_) | Part::Opaque(_) => return None,
@@ -223,20 +239,36 @@ fn without_gutter(text: &str, is_found: bool) -> Cow<'_, str> {
             .filter(|line| code(line).is_some())
             .count()
     };
-    let mut found = text.lines().take(SEEN).filter(|line| *line != "--");
-    let code = match (
-        numbered(code) >= 2,
-        found.all(|line| found_code(line).is_some()),
-    ) {
-        (true, _) => code,
-        (false, true) if is_found && numbered(found_code) >= 2 => found_code,
-        _ => return Cow::Borrowed(text),
+    let code = match numbered(code) >= 2 {
+        true => code,
+        false if is_found && shows_numbers(text) => found_code,
+        false => return Cow::Borrowed(text),
     };
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         out.push_str(code(line).unwrap_or(line));
     }
     Cow::Owned(out)
+}
+
+/// Returns true if all lines begin with rising numbers as a search prints them, matches among them.
+fn shows_numbers(text: &str) -> bool {
+    let (mut last, mut matches) = (0, 0);
+    for line in text.lines() {
+        if line == "--" {
+            last = 0;
+            continue;
+        }
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = line.split_at_checked(digits).unwrap_or_default();
+        let number = number.parse::<u64>().unwrap_or(0);
+        if number <= last || number.to_string().len() != digits || found_code(line).is_none() {
+            return false;
+        }
+        last = number;
+        matches += usize::from(rest.starts_with(':'));
+    }
+    matches >= 2
 }
 
 /// The line after its number.
@@ -278,6 +310,13 @@ mod tests {
             ("2026-01-02 a\n2026-01-03 b", "2026-01-02 a\n2026-01-03 b"),
         ] {
             assert_eq!(without_gutter(text, true), bare);
+        }
+        for text in [
+            "001-create.sql\n002-index.sql",
+            "8080: web\n5432: postgres",
+            "12:a\nBinary file matches",
+        ] {
+            assert_eq!(without_gutter(text, true), text);
         }
         let codes = "404: Not Found\n500: Server Error";
         assert_eq!(without_gutter(codes, false), codes);

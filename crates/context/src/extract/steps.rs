@@ -164,13 +164,19 @@ impl Step<'_> {
         self.command().filter(|it| !is_file && !is_patch(it))
     }
 
-    /// Returns true if the call looks for something in files.
-    pub fn searches(&self) -> bool {
+    /// Returns true if the call is a search that may print the numbers of lines.
+    pub fn numbers_lines(&self) -> bool {
         let asked = SOUGHT.iter().any(|name| self.arguments.get(name).is_some());
-        let is_search =
-            |word: &str| matches!(word, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack");
-        let script = self.script();
-        asked || script.is_some_and(|it| it.split_whitespace().any(is_search))
+        let is_option = |word: &str| {
+            let letters = word.strip_prefix('-').unwrap_or_default();
+            !letters.starts_with('-') && letters.contains('n') || word == "--line-number"
+        };
+        let numbers = |script: String| {
+            let mut words = script.split_whitespace();
+            let program = words.find(|word| ["grep", "egrep", "fgrep", "rg", "ag"].contains(word));
+            program.is_some_and(|it| matches!(it, "rg" | "ag") || words.any(is_option))
+        };
+        asked || self.script().is_some_and(numbers)
     }
 
     /// Returns true if the call changes files, and does nothing else.
@@ -406,6 +412,8 @@ impl Step<'_> {
     pub fn telling_line(&self) -> Option<&str> {
         /// The longest line that is taken for a message, in bytes: a longer one is code that a program prints with it.
         const MESSAGE: usize = 500;
+        /// A longer line is a message all the same if it names an error in so many bytes.
+        const BEGIN: usize = 120;
         let result = self.result?;
         if self.is_refused() {
             return Some(BY_THE_USER);
@@ -421,9 +429,15 @@ impl Step<'_> {
             return lines().next();
         }
         let is_code = |line: &&str| exit_code(line) > 0;
-        lines()
+        let begin = |line: &str, most: usize| {
+            let end = line.floor_char_boundary(most.min(line.len()));
+            line.get(..end).unwrap_or_default().to_lowercase()
+        };
+        let errors = || lines().filter(|line| !is_code(line));
+        errors()
             .filter(|line| line.len() <= MESSAGE)
-            .find(|line| names_error(&line.to_lowercase()) && !is_code(line))
+            .find(|line| names_error(&line.to_lowercase()))
+            .or_else(|| errors().find(|line| names_error(&begin(line, BEGIN))))
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
@@ -525,26 +539,6 @@ pub(super) fn is_key(name: &str) -> bool {
         .chain(&CHANGES)
         .chain(&COMMANDS);
     keys.into_iter().any(|key| *key == name)
-}
-
-/// A line of a readable call without the name of the argument in front of it.
-pub(super) fn without_key(line: &str) -> &str {
-    let keys = PATHS
-        .iter()
-        .chain(&CONTENTS)
-        .chain(&CHANGES)
-        .chain(&COMMANDS);
-    let mut bare = keys.filter_map(|key| line.strip_prefix(key)?.strip_prefix(": "));
-    bare.next().unwrap_or(line)
-}
-
-/// Returns true if a quotation of a call begins with the line that names its file.
-pub(super) fn names_a_file(said: &str) -> bool {
-    let mut keys = PATHS.iter();
-    keys.any(|key| {
-        said.strip_prefix(key)
-            .is_some_and(|it| it.starts_with(": "))
-    })
 }
 
 /// A readable call as the last steps tell it: `Bash: make` for `Bash command: make`.
