@@ -117,9 +117,8 @@ impl<'a> Census<'a> {
     }
 }
 
-/// Returns true if the first letter at `at` belongs to an escape sequence, to a closing tag or to a client's command in a
-/// tag: `\tName` in quoted text names `Name`, and
-/// `<command-name>/exit</command-name>` names nothing.
+/// Returns true if the first letter at `at` belongs to an escape sequence, to a closing tag or to a client's command in
+/// a tag: `\tName` in quoted text names `Name`, and `<command-name>/exit</command-name>` names nothing.
 fn is_markup(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     let is_command = ["<command-name>", "<command-message>"]

@@ -38,8 +38,8 @@ pub(super) struct Span {
     pub is_cut: (bool, bool),
 }
 
-/// The best quotations for the identifier `number`, best first: scenes of the story where it stands in one. `value` says
-/// what an identifier is worth, and a scene.
+/// The best quotations for the identifier `number`, best first. Where it stands in a scene of the story, the quotation is
+/// that scene. `value` holds the worth of each identifier and of each scene.
 pub(super) fn options(
     number: usize,
     census: &Census<'_>,
@@ -129,9 +129,9 @@ fn is_credit(line: &str) -> bool {
         .is_some_and(|it| CREDITS.contains(&it))
 }
 
-/// Returns true if a place stands in such a line. Longer ones are none: they are not searched for their beginning.
+/// Returns true if a place stands in such a line. A longer one is not searched for its beginning: it may be a whole file.
 pub(super) fn is_in_credit(text: &str, at: usize) -> bool {
-    /// The longest line up to the place, in bytes.
+    /// The longest part of the line before the place, in bytes.
     const LONGEST: usize = 120;
     let from = text.floor_char_boundary(at.saturating_sub(LONGEST));
     let before = text.get(from..at).unwrap_or_default();

@@ -17,7 +17,7 @@ const STATEMENT: usize = 280;
 /// The longest quotations of the assistant's newest text, in bytes, if no call follows it: a report, whose
 /// later sentences often tell what is left to do.
 const REPORTS: [usize; 2] = [900, 600];
-/// The most of the room that it may have.
+/// The largest share of the room that a report may have.
 const REPORTED: f64 = 0.5;
 /// The longest argument that is no path, in bytes.
 const ARGUMENT: usize = 110;

@@ -21,7 +21,7 @@ const ON_THE_SPOT: Duration = Duration::from_secs(30);
 
 /// The outcome of asking a conversation about a request.
 pub(super) enum Decided {
-    /// It goes out.
+    /// The gateway sends the request.
     Send(Box<Sending>),
     /// The conversation went elsewhere: the client's own bytes.
     Overtaken,

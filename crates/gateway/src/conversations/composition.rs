@@ -1,5 +1,5 @@
-//! Composes the conversations of a gateway, from the ground up. Everything holds only what it uses, and nothing holds
-//! what uses it, except that a passage (`ticket`) holds the way back to `generating`.
+//! Composes the conversations of a gateway, from the ground up. Each part holds only what it uses, and
+//! no part holds its own user. A passage (`ticket`) is the exception: it holds `generating`, from which it came.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
