@@ -345,7 +345,7 @@ fn drop_known(read: &mut HashMap<String, usize>, files: &[File]) {
     let all = all.chain(read.keys().map(String::as_str));
     let whole: Vec<String> = all.filter(is_whole).map(|it| format!("{it}/")).collect();
     read.retain(|path, _| {
-        let end = format!("/{}/", path.trim_start_matches("./"));
+        let end = format!("/{}/", path.trim_start_matches("./").trim_end_matches('/'));
         let is_known = files.iter().any(|file| file.path == *path);
         !is_known && (is_whole(&&**path) || !whole.iter().any(|it| it.contains(&end)))
     });

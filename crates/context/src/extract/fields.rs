@@ -663,7 +663,7 @@ mod tests {
             ]
         });
         let looked = [
-            call("Grep", r#"{"pattern":"fn read","path":"src"}"#),
+            call("Grep", r#"{"pattern":"fn read","path":"src/"}"#),
             result("src/reader_1.rs", Outcome::Succeeded),
         ];
         let summary = summed_up(edits.chain(looked), 1_600);
