@@ -16,6 +16,8 @@ const PER_TOKEN: f64 = 3.2;
 const FRAME: f64 = 4.0;
 /// The number of times the choice is made again with less room.
 const TRIES: usize = 12;
+/// The share of the room that output of programs may have, where something has to be left out.
+const MATTER: f64 = 0.2;
 /// In so many messages, sentences that differ in their digits alone are a formula.
 const FORMULA: usize = 3;
 
@@ -371,15 +373,25 @@ fn taken(divided: &[Divided<'_>], ranked: &[Ranked], room: f64) -> UserWords {
         .map(|it| vec![false; it.units.len()])
         .collect();
     let mut left = room - 40.0;
+    let mut matter = room * MATTER;
     for it in ranked {
         let Some(units) = kept.get_mut(it.message) else {
             continue;
         };
+        let of = divided.get(it.message);
+        let unit = of.and_then(|of| of.units.get(it.unit));
+        let is_matter = unit.is_some_and(Unit::is_matter);
+        if is_matter && it.tokens > matter {
+            continue;
+        }
         let frame = if units.contains(&true) { 1.0 } else { FRAME };
         if it.tokens + frame > left {
             continue;
         }
         left -= it.tokens + frame;
+        if is_matter {
+            matter -= it.tokens + frame;
+        }
         if let Some(unit) = units.get_mut(it.unit) {
             *unit = true;
         }

@@ -111,6 +111,18 @@ fn a_long_line_in_a_refusal_keeps_its_mark() {
 }
 
 #[test]
+fn output_of_programs_leaves_room_where_not_all_fits() {
+    let record = format!("{{\"id\":\"{}\"}}", "a1,b2;".repeat(80));
+    let mut texts = vec![user(format!("the raw log:\n\n{record}"))];
+    texts.extend((0..80).map(|n| user(format!("Then look at module {n}, would you?"))));
+    let turns = talk(&texts);
+    let whole = of(&turns, 20_000);
+    assert!(whole.said()[0].text.contains(&record));
+    let words = of(&turns, 700);
+    assert_eq!(words.said()[0].text, "the raw log: […]");
+}
+
+#[test]
 fn what_fits_stands_whole_and_in_order() {
     let mut texts: Vec<(Role, String)> = Vec::new();
     for rule in RULES {

@@ -27,6 +27,13 @@ pub(super) struct Unit {
     pub is_head: bool,
 }
 
+impl Unit {
+    /// Returns true if a program wrote it.
+    pub const fn is_matter(&self) -> bool {
+        self.is_pasted && !self.is_prose
+    }
+}
+
 /// The units of a message, in order. `text` is the whole of it.
 pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
     let pasted = pasted(message, text.len());
@@ -64,9 +71,10 @@ fn push(out: &mut Vec<Unit>, line: &Line, range: Range<usize>, (is_pasted, is_he
     if line.text.trim().is_empty() {
         return;
     }
+    // Nobody types that much without a sentence: it is a record of a log.
     let unit = |range: Range<usize>, text: &str| Unit {
         range,
-        is_pasted,
+        is_pasted: is_pasted || (text.len() > LONG && !is_prose(text)),
         is_prose: is_prose(text),
         is_head,
     };
