@@ -22,6 +22,7 @@
 pub mod archive;
 pub mod cache_plan;
 pub mod classify;
+mod client_summary;
 pub mod coded;
 mod consumption;
 pub mod counter;

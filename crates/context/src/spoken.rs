@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use crate::client_summary::is_client_summary;
 use crate::summary::is_summary;
 use crate::turn::{Part, Provenance, Role, Turn};
 
@@ -46,7 +47,7 @@ pub fn certain_lines(turn: &Turn) -> impl Iterator<Item = &str> {
 }
 
 fn certain(text: &str) -> Vec<&str> {
-    if is_summary(text) {
+    if is_summary(text) || is_client_summary(text) {
         return Vec::new();
     }
     let lines: Vec<&str> = text.lines().collect();
@@ -114,7 +115,7 @@ pub(crate) enum Sort {
 }
 
 /// The typed lines of one text. A summary has no typed lines, even in a
-/// transcript that does not mark it as one.
+/// transcript that does not mark it as one; nor has a client's.
 fn typed(text: &str) -> Vec<&str> {
     let typed = sorted(text).into_iter();
     typed
@@ -125,7 +126,7 @@ fn typed(text: &str) -> Vec<&str> {
 
 /// The lines of one text, each with its sort. None of a summary.
 pub(crate) fn sorted(text: &str) -> Vec<(&str, Sort)> {
-    if is_summary(text) {
+    if is_summary(text) || is_client_summary(text) {
         return Vec::new();
     }
     let tags = Tags::of(text);

@@ -142,7 +142,7 @@ impl Entry<'_> {
         }
         self.last = piece.turn;
         let by = match piece.origin {
-            Origin::User => &mut self.by.user,
+            Origin::User | Origin::Summary => &mut self.by.user,
             Origin::Assistant => &mut self.by.assistant,
             Origin::Call => &mut self.by.call,
             _ => &mut self.by.tool,

@@ -102,7 +102,7 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
                 || is_excerpt && steps::is_raw(whole)
         }
         // Text in brackets is the client's, or what a tool says about its own output.
-        Origin::User => said.starts_with(['<', '[']),
+        Origin::User | Origin::Summary => said.starts_with(['<', '[']),
         Origin::Result => {
             is_note(said) || said.lines().any(|line| is_beside_match(line, &piece.text))
         }

@@ -424,8 +424,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             }
             Origin::Call => steps::without_command_key(&one_line(said)),
             // An entry has a mark of its own.
-            Origin::User if is_summary(&piece.text) => one_line(without_mark(said)),
-            Origin::Assistant => one_line(without_mark(said)),
+            Origin::Assistant | Origin::Summary => one_line(without_mark(said)),
             _ => one_line(said),
         });
         if span.is_cut.1 {
@@ -497,8 +496,8 @@ const EARLIER: &str = "earlier summary: ";
 fn source_of(piece: &Piece<'_>, at: usize) -> String {
     let about = &*piece.about;
     match piece.origin {
-        // Our own record is not the user's, although it stands in a message of that role.
-        Origin::User if is_summary(&piece.text) => EARLIER.to_owned(),
+        // A record is not the user's, although it stands in a message of that role.
+        Origin::Summary => EARLIER.to_owned(),
         Origin::User => "user: ".to_owned(),
         Origin::Result if !about.is_empty() => format!("{about}: "),
         Origin::Result => "result: ".to_owned(),

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::folder;
 use super::steps::{self, COMMANDS, PATHS, SOUGHT, Step};
+use crate::client_summary::is_client_summary;
 use crate::identifiers;
 use crate::refusal::refusal;
 use crate::summary::is_summary;
@@ -31,7 +32,9 @@ pub(super) enum Origin {
     Failure,
     /// The answer to a change of a file, which says that it was made; never quoted.
     Echo,
-    /// Everything else: system messages, summaries, notes.
+    /// A summary of earlier turns, ours or a client's.
+    Summary,
+    /// Everything else: system messages, notes.
     Other,
 }
 
@@ -155,6 +158,7 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, called: Called) -> Op
     let (origin, text) = match part {
         Part::Text(text) => {
             let origin = match turn.role() {
+                Role::User if is_record(turn, text) => Origin::Summary,
                 Role::User if said => Origin::User,
                 Role::Assistant => Origin::Assistant,
                 Role::Tool => Origin::Result,
@@ -195,6 +199,11 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, called: Called) -> Op
         fails: false,
         arguments,
     })
+}
+
+/// Returns true if a text of a turn is a summary of earlier turns.
+fn is_record(turn: &Turn, text: &str) -> bool {
+    turn.provenance() == Provenance::Summary || is_summary(text) || is_client_summary(text)
 }
 
 /// A call as a person reads it: the tool's name, and each argument behind its name, strings without escapes. Returns

@@ -11,6 +11,7 @@ use super::{purposes, remarks, steps};
 use crate::classify::{Classes, Demands};
 use crate::linearity::ResourceClass;
 use crate::sentence::sentences;
+use crate::summary::is_summary;
 use crate::turn::Turn;
 use crate::units::Tokens;
 
@@ -18,6 +19,8 @@ use crate::units::Tokens;
 const LONGEST: usize = 320;
 /// The most sentences of one statement.
 const SENTENCES: usize = 12;
+/// The most sentences of a client's own summary.
+const RECORD: usize = 100;
 /// The worth of a new remark in a large summary, in the unit of an identifier that is certainly needed. More of
 /// it makes a fuller story and names less of what is needed later.
 const SCALE: f32 = 0.035;
@@ -102,7 +105,7 @@ pub(super) fn scenes(
     let behind = |(_, piece): &(usize, &Piece<'_>)| piece.turn < old.len();
     for (number, piece) in pieces.iter().enumerate().take_while(behind) {
         let age = ages.get(piece.turn).copied().unwrap_or(0.0);
-        let is_said = piece.origin == Origin::Assistant;
+        let is_said = matches!(piece.origin, Origin::Assistant | Origin::Summary);
         // The last sentence before a call announces it, and the call says the same.
         let calls = pieces
             .get(number + 1)
@@ -148,8 +151,10 @@ pub(super) fn scenes(
 fn told(piece: &Piece<'_>, calls: bool) -> (Vec<Range<usize>>, (f32, f32)) {
     let text = &*piece.text;
     match piece.origin {
-        Origin::Assistant if calls => (said(text), SAID),
-        Origin::Assistant => (said(text), REPORT),
+        Origin::Assistant if calls => (said(text, SENTENCES), SAID),
+        Origin::Assistant => (said(text, SENTENCES), REPORT),
+        // Ours is read field by field.
+        Origin::Summary if !is_summary(text) => (said(text, RECORD), REPORT),
         // A change that failed was not made.
         Origin::Call => match remarks::remarks(piece).filter(|_| !piece.fails) {
             Some(told) if !told.is_empty() => (told, REMARK),
@@ -164,7 +169,9 @@ fn told(piece: &Piece<'_>, calls: bool) -> (Vec<Range<usize>>, (f32, f32)) {
             let tells = |line: &str| says(4)(line) && !lines::is_beside_match(line, text);
             (first_line(text, tells).into_iter().collect(), RESULT)
         }
-        Origin::Echo | Origin::User | Origin::Thinking | Origin::Other => (Vec::new(), RESULT),
+        Origin::Echo | Origin::User | Origin::Summary | Origin::Thinking | Origin::Other => {
+            (Vec::new(), RESULT)
+        }
     }
 }
 
@@ -199,7 +206,8 @@ fn says(least: usize) -> impl Fn(&str) -> bool {
     move |line| line.split_whitespace().count() >= least
 }
 
-fn said(text: &str) -> Vec<Range<usize>> {
+/// The first `most` sentences that tell something.
+fn said(text: &str, most: usize) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -218,8 +226,7 @@ fn said(text: &str) -> Vec<Range<usize>> {
             // A heading alone says what is told below it.
             let is_heading =
                 sentence.starts_with('#') && !names && !sentence.contains([':', '：', '–', '—']);
-            if says && !announces && !is_heading && range.len() <= LONGEST && out.len() < SENTENCES
-            {
+            if says && !announces && !is_heading && range.len() <= LONGEST && out.len() < most {
                 out.push(range);
             }
         }

@@ -1,6 +1,7 @@
 //! The messages of a user: text parts without what a client wrapped around them.
 
 use super::{Apart, LeftOut, Said, UserWords};
+use crate::client_summary::{is_client_summary, listed_messages};
 use crate::refusal::refusal;
 use crate::spoken::{self, Sort};
 use crate::summary::{Replaced, Summary, is_summary};
@@ -224,6 +225,15 @@ fn lines(turn: &Turn, index: usize, apart: &Apart) -> Vec<Line> {
 /// The lines of one text. Where a person typed beside tags, the tags are the person's: a client wraps whole
 /// texts.
 fn own_lines(text: &str, is_pasted: bool) -> Vec<Line> {
+    if is_client_summary(text) {
+        let listed = listed_messages(text);
+        return listed
+            .map(|line| Line {
+                text: line.to_owned(),
+                is_pasted: false,
+            })
+            .collect();
+    }
     let sorted = spoken::sorted(text);
     let typed = |(line, sort): &(&str, Sort)| *sort != Sort::Wrapped && !line.trim().is_empty();
     if !sorted.iter().any(typed) {

@@ -111,6 +111,18 @@ fn a_long_line_in_a_refusal_keeps_its_mark() {
 }
 
 #[test]
+fn of_a_clients_own_summary_the_messages_that_it_lists_are_the_users() {
+    let summary = "This session is being continued from a previous conversation that ran out of \
+                   context.\n\n1. Primary Request:\n   - #pin Use tabs.\n\n6. All user messages:\n   \
+                   - \"never touch /srv/hr\"\n\n7. Pending Tasks:\n   - Mend the loader";
+    let turns = talk(&[user(summary), user("Go on with the loader.")]);
+    let words = of(&turns, 2_000);
+    let said: Vec<&str> = words.said().iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(said, ["\"never touch /srv/hr\"", "Go on with the loader."]);
+    assert!(turns.iter().all(|turn| directives(turn).is_empty()));
+}
+
+#[test]
 fn output_of_programs_leaves_room_where_not_all_fits() {
     let record = format!("{{\"id\":\"{}\"}}", "a1,b2;".repeat(80));
     let mut texts = vec![user(format!("the raw log:\n\n{record}"))];
