@@ -19,6 +19,8 @@ const STATEMENT: usize = 280;
 const REPORTS: [usize; 2] = [900, 600];
 /// The largest share of the room that a report may have.
 const REPORTED: f64 = 0.5;
+/// The longest quotation of what stands in a file after a change, in bytes: the next change begins from it.
+const AFTER: usize = 300;
 /// The longest argument that is no path, in bytes.
 const ARGUMENT: usize = 110;
 /// The length at which a call takes no further argument, in bytes.
@@ -29,20 +31,26 @@ const RESULT: usize = 130;
 /// summary.
 const REQUEST: usize = 48;
 
-/// The share of a summary that the last steps have where it is small and where it is large. In a small one little
-/// else tells how to go on; a large one has room for what is needed later.
-const SHARES: (f64, f64) = (0.65, 0.12);
+/// The share of a small summary that the last steps have: little else in it tells how to go on. A large one has room for
+/// what is needed later.
+const SMALL: f64 = 0.65;
 /// The sizes of a small and of a large summary, in tokens.
 const SIZES: (f64, f64) = (2_000.0, 4_000.0);
-/// The most tokens that the last steps may have.
-const MOST: Tokens = Tokens::new(700);
+/// The share of a large summary that the last steps have, and the most tokens of them in any, where the newest messages
+/// stand behind it: newer steps than these.
+const BESIDE_TAIL: (f64, Tokens) = (0.12, Tokens::new(700));
+/// The same where nothing newer stands behind it.
+const ALONE: (f64, Tokens) = (0.2, Tokens::new(1_000));
+/// The least size of the newest messages, in tokens: a single step tells little.
+const TAIL: Tokens = Tokens::new(2_000);
 
-/// The room of the last steps in a summary with so much room.
-pub(super) fn room(summary: Tokens) -> Tokens {
-    let ((small, large), (from, to)) = (SHARES, SIZES);
+/// The room of the last steps in a summary with so much room, in front of messages of `tail` tokens.
+pub(super) fn room(summary: Tokens, tail: Tokens) -> Tokens {
+    let (large, most) = if tail < TAIL { ALONE } else { BESIDE_TAIL };
+    let (from, to) = SIZES;
     let grown = ((summary.as_f64() - from) / (to - from)).clamp(0.0, 1.0);
-    let share = small + (large - small) * grown;
-    summary.scaled(share).min(MOST)
+    let share = SMALL + (large - SMALL) * grown;
+    summary.scaled(share).min(most)
 }
 
 /// The last steps, as many as fit in `room`, oldest first, and the index of the first turn that they tell. `steps`
@@ -202,22 +210,43 @@ fn name_of<'p>(path: &'p str, named: &mut HashSet<String>) -> &'p str {
     file_name(path)
 }
 
-/// The first line that a change removes, and the first that it adds, each behind the name of its argument.
+/// The first line that a change removes, and what stands there after it, each behind the name of its argument.
 fn change(arguments: &Value) -> Option<(String, String)> {
     let text = |names: &[&'static str]| {
         let mut found = names.iter();
         found.find_map(|name| Some((*name, arguments.get(name)?.as_str()?)))
     };
-    let (old, new) = (text(&OLD)?, text(&NEW)?);
-    let is_in = |line: &&str, other: &str| other.lines().any(|it| it.trim() == *line);
-    let first = |(name, text): (&str, &str), other: &str| {
-        let mut lines = text.lines().map(str::trim).filter(|line| says(line));
-        match lines.find(|line| !is_in(line, other)) {
-            Some(line) => format!("{name}: `{}`", clip(line, ARGUMENT)),
-            None => format!("{name}: nothing"),
-        }
+    let ((old, removed), (new, added)) = (text(&OLD)?, text(&NEW)?);
+    let is_kept = |line: &&str| added.lines().any(|it| it.trim() == *line);
+    let quoted = |name: &str, said: Option<String>| match said {
+        Some(said) => format!("{name}: `{said}`"),
+        None => format!("{name}: nothing"),
     };
-    Some((first(old, new.1), first(new, old.1)))
+    let gone = telling(removed).find(|line| !is_kept(line));
+    Some((
+        quoted(old, gone.map(|line| clip(line, ARGUMENT))),
+        quoted(new, whole_lines(added)),
+    ))
+}
+
+/// The first lines of a text that say something, as many as fit in [`AFTER`] bytes.
+fn whole_lines(text: &str) -> Option<String> {
+    let mut lines = telling(text);
+    let mut out = clip(lines.next()?, AFTER);
+    for line in lines {
+        if out.len() + line.len() > AFTER {
+            if !out.ends_with('…') {
+                out.push_str(" …");
+            }
+            break;
+        }
+        out.extend([" / ", line]);
+    }
+    Some(out)
+}
+
+fn telling(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| says(line))
 }
 
 fn says(line: &str) -> bool {
@@ -244,6 +273,7 @@ fn argument(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::room;
     use crate::counter::Heuristic;
     use crate::extract::extract;
     use crate::extract::tests::{call, placed, result};
@@ -271,6 +301,31 @@ mod tests {
         ];
         let lines = last_steps([says()].into_iter().chain(run));
         assert!(lines[0].len() < 300, "{lines:?}");
+    }
+
+    #[test]
+    fn a_change_is_shown_with_the_code_around_it() {
+        let input = serde_json::json!({
+            "file_path": "/p/rows.rs",
+            "old_string": "fn load() {\n    let a = 1;\n}",
+            "new_string": "fn load() {\n    let b = 2;\n}",
+        });
+        let change = [
+            call("Edit", &input.to_string()),
+            result("done", Outcome::Succeeded),
+        ];
+        assert_eq!(
+            last_steps(change),
+            ["Edit /p/rows.rs old_string: `let a = 1;` → new_string: `fn load() { / let b = 2;`"]
+        );
+    }
+
+    #[test]
+    fn steps_have_more_room_where_nothing_newer_stands_behind_them() {
+        let sizes = [1_000, 3_000, 6_000].map(Tokens::new);
+        let rooms = |tail: u64| sizes.map(|size| room(size, Tokens::new(tail)).get());
+        assert_eq!(rooms(0), [650, 1_000, 1_000]);
+        assert_eq!(rooms(8_000), [650, 700, 700]);
     }
 
     #[test]

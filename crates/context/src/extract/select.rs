@@ -370,7 +370,7 @@ mod tests {
         let listing: String = (0..200)
             .map(|n| format!("let importRow{n} = loadRow{n}(tableOf{n}, -a, -v);\n"))
             .collect();
-        let read = (0..90).flat_map(|n| {
+        let read = (0..160).flat_map(|n| {
             let input = serde_json::json!({ "file_path": format!("/p/src/rows_{n}.rs") });
             [
                 call("Read", &input.to_string()),
