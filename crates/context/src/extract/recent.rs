@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::fields::{by_assistant, clip};
 use super::steps::{Action, NEW, OLD, Step, file_name};
+use super::tasks;
 use crate::counter::TokenCounter;
 use crate::summary::one_line;
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -196,10 +197,19 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         Some(_) if script.is_none() && !matches!(action, Some(Action::Other)) => return out,
         Some(_) => {}
     }
-    if let Some(line) = step.telling_line() {
-        out.extend([" -> ", &clip(line, RESULT)]);
+    // The list itself tells the state of tasks.
+    let is_task = tasks::list(&step.arguments).is_some() || is_task_update(step);
+    let line = step.telling_line().filter(|_| step.failed() || !is_task);
+    let line = line.map(|line| clip(line, RESULT));
+    if let Some(line) = line.filter(|line| !line.is_empty()) {
+        out.extend([" -> ", &line]);
     }
     out
+}
+
+/// Returns true if a call changes the state of a single task.
+fn is_task_update(step: &Step<'_>) -> bool {
+    tasks::changed(&step.arguments).is_some() && step.arguments.get("status").is_some()
 }
 
 /// The path of a file where it is named first, then its name.
@@ -225,13 +235,19 @@ fn change(arguments: &Value) -> Option<(String, String)> {
     let gone = telling(removed).find(|line| !is_kept(line));
     Some((
         quoted(old, gone.map(|line| clip(line, ARGUMENT))),
-        quoted(new, whole_lines(added)),
+        quoted(new, whole_lines(from_change(removed, added))),
     ))
 }
 
-/// The first lines of a text that say something, as many as fit in [`AFTER`] bytes.
-fn whole_lines(text: &str) -> Option<String> {
-    let mut lines = telling(text);
+/// The lines of the new text from the one in front of the first that is new.
+fn from_change<'t>(removed: &str, added: &'t str) -> impl Iterator<Item = &'t str> {
+    let old: HashSet<&str> = telling(removed).collect();
+    let first = telling(added).position(|line| !old.contains(line));
+    telling(added).skip(first.unwrap_or(0).saturating_sub(1))
+}
+
+/// The first of these lines, as many as fit in [`AFTER`] bytes.
+fn whole_lines<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<String> {
     let mut out = clip(lines.next()?, AFTER);
     for line in lines {
         if out.len() + line.len() > AFTER {
@@ -317,6 +333,46 @@ mod tests {
         assert_eq!(
             last_steps(change),
             ["Edit /p/rows.rs old_string: `let a = 1;` → new_string: `fn load() { / let b = 2;`"]
+        );
+        let before = (0..40).map(|n| format!("row_{n}();\n")).collect::<String>();
+        let input = serde_json::json!({
+            "file_path": "/p/rows.rs",
+            "old_string": before,
+            "new_string": format!("{before}last();\n"),
+        });
+        let change = [
+            call("Edit", &input.to_string()),
+            result("done", Outcome::Succeeded),
+        ];
+        assert_eq!(
+            last_steps(change),
+            ["Edit /p/rows.rs old_string: nothing → new_string: `row_39(); / last();`"]
+        );
+    }
+
+    #[test]
+    fn what_says_nothing_about_a_step_is_left_out() {
+        let ran = |command: &str, output: &str| {
+            let input = serde_json::json!({ "command": command });
+            [
+                call("Bash", &input.to_string()),
+                result(output, Outcome::Succeeded),
+            ]
+        };
+        let update = [
+            call("TaskUpdate", r#"{"taskId":"4","status":"completed"}"#),
+            result("Updated task #4 status", Outcome::Succeeded),
+        ];
+        let reminded = "3 rows\n<system-reminder>\nThe list is empty.\n</system-reminder>\n";
+        let unbroken = format!("{{{}}}", "\"a\":1,".repeat(60));
+        let steps = [ran("make", reminded), ran("gh api x", &unbroken), update];
+        assert_eq!(
+            last_steps(steps.into_iter().flatten()),
+            [
+                "Bash: make -> 3 rows",
+                "Bash: gh api x",
+                "TaskUpdate taskId: 4 status: completed"
+            ]
         );
     }
 
