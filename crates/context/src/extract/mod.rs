@@ -8,7 +8,7 @@
 //! 2. A fifth of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
 //!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
 //! 3. The last steps stand at the end, a line a step ("Where the work stands"): two thirds of a small summary, an
-//!    eighth of a large one, a fifth where no newer messages follow it.
+//!    eighth of a large one, a sixth where no newer messages follow it.
 //! 4. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation, behind the
 //!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
 //!    the identifiers that it holds: a census tells where, how often, how lately and by whom each is written,
@@ -63,7 +63,7 @@ const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
 /// The value of context for an identifier, relative to being named at all.
-const CONTEXT: f32 = 0.1;
+const CONTEXT: f32 = 0.15;
 /// The same beside a summary that tells the context already.
 const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.

@@ -41,7 +41,7 @@ const SIZES: (f64, f64) = (2_000.0, 4_000.0);
 /// stand behind it: newer steps than these.
 const BESIDE_TAIL: (f64, Tokens) = (0.12, Tokens::new(700));
 /// The same where nothing newer stands behind it.
-const ALONE: (f64, Tokens) = (0.2, Tokens::new(1_000));
+const ALONE: (f64, Tokens) = (0.16, Tokens::new(850));
 /// The least size of the newest messages, in tokens: a single step tells little.
 const TAIL: Tokens = Tokens::new(2_000);
 
@@ -380,7 +380,7 @@ mod tests {
     fn steps_have_more_room_where_nothing_newer_stands_behind_them() {
         let sizes = [1_000, 3_000, 6_000].map(Tokens::new);
         let rooms = |tail: u64| sizes.map(|size| room(size, Tokens::new(tail)).get());
-        assert_eq!(rooms(0), [650, 1_000, 1_000]);
+        assert_eq!(rooms(0), [650, 850, 850]);
         assert_eq!(rooms(8_000), [650, 700, 700]);
     }
 
