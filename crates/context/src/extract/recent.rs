@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::fields::{by_assistant, clip};
 use super::steps::{Action, NEW, OLD, Step, file_name};
 use super::tasks;
+use crate::client_summary::is_client_summary;
 use crate::counter::TokenCounter;
 use crate::summary::one_line;
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -133,8 +134,12 @@ fn statement(turn: &Turn, text: &str, most: usize) -> Option<String> {
     let is_user = turn.role() == Role::User;
     let said = match turn.role() {
         Role::Assistant => clip(text, most),
-        // Text in brackets is a client's.
-        Role::User if turn.provenance() == Provenance::Said && !text.starts_with(['[', '<']) => {
+        // Text in brackets is a client's, and so is its summary.
+        Role::User
+            if turn.provenance() == Provenance::Said
+                && !text.starts_with(['[', '<'])
+                && !is_client_summary(text) =>
+        {
             clip(text, REQUEST)
         }
         _ => return None,

@@ -803,4 +803,6 @@ fn a_clients_own_summary_is_quoted_as_one() {
         facts.contains("earlier summary: The loader in src/rows.rs"),
         "{facts}"
     );
+    let steps = made.entries(Field::Task).join("\n");
+    assert!(!steps.contains("being continued"), "{steps}");
 }

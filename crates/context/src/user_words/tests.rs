@@ -132,6 +132,14 @@ fn output_of_programs_leaves_room_where_not_all_fits() {
     assert!(whole.said()[0].text.contains(&record));
     let words = of(&turns, 700);
     assert_eq!(words.said()[0].text, "the raw log: […]");
+    // A long line of a person's is none, however much it names.
+    let rule = format!(
+        "Never push {} to origin/main,",
+        "src/a_1/b_2.rs; ".repeat(20)
+    );
+    texts.insert(1, user(&*rule));
+    let words = of(&talk(&texts), 700);
+    assert!(words.render().contains(&rule), "{}", words.render());
 }
 
 #[test]

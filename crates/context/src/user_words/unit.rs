@@ -71,10 +71,10 @@ fn push(out: &mut Vec<Unit>, line: &Line, range: Range<usize>, (is_pasted, is_he
     if line.text.trim().is_empty() {
         return;
     }
-    // Nobody types that much without a sentence: it is a record of a log.
+    let is_pasted = is_pasted || (line.text.len() > LONG && is_record(&line.text));
     let unit = |range: Range<usize>, text: &str| Unit {
         range,
-        is_pasted: is_pasted || (text.len() > LONG && !is_prose(text)),
+        is_pasted,
         is_prose: is_prose(text),
         is_head,
     };
@@ -86,6 +86,12 @@ fn push(out: &mut Vec<Unit>, line: &Line, range: Range<usize>, (is_pasted, is_he
         let start = range.start + at;
         out.push(unit(start..start + sentence.len(), sentence));
     }
+}
+
+/// Returns true if a line is JSON, as in a log: nobody types that.
+fn is_record(line: &str) -> bool {
+    let begins = ["{\"", "[{", "[\""];
+    begins.iter().any(|it| line.trim_start().starts_with(it))
 }
 
 /// The items below a line that ends in a colon.
