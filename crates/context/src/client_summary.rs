@@ -5,48 +5,93 @@
 
 /// How such messages begin, in the words of Claude Code, Codex and pi.
 const OPENINGS: [&str; 3] = [
-    "This session is being continued from a previous conversation",
+    "This session is being continued from a previous conversation that ran out of context",
     "Another language model started to solve this problem and produced a summary",
     "The conversation history before this point was compacted into the following summary",
 ];
 
-/// The words of the heading below which Claude Code's summaries list what the user said.
+/// The heading below which Claude Code's summaries list what the user said.
 const SAID: &str = "all user messages";
 
-/// The longest heading, in bytes.
-const HEADING: usize = 60;
-
-/// Returns true if a text begins as the summaries of known clients do.
+/// Returns true if a text begins as the summaries of known clients do, and goes on behind that line.
 #[must_use]
 pub(crate) fn is_client_summary(text: &str) -> bool {
-    let text = text.trim_start();
+    let text = text.trim();
+    begins(text) && text.contains('\n')
+}
+
+fn begins(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// The user's messages as such a summary lists them, without the marks of the list.
-pub(crate) fn listed_messages(text: &str) -> impl Iterator<Item = &str> {
-    let is_heading = |line: &&str| {
-        let line = line.trim();
-        let bare = line.trim_end_matches(['*', ':']).to_lowercase();
-        line.len() <= HEADING && bare.ends_with(SAID) && !bare.starts_with('-')
+/// The lines of the user's messages as such a summary lists them, without the marks of the list. The list ends where
+/// another one, a heading or a text begins.
+pub(crate) fn listed_messages(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let heading = lines.iter().rposition(|line| is_heading(line));
+    let below = heading.and_then(|at| lines.get(at + 1..));
+    let mut below = below.unwrap_or_default().iter().copied();
+    let mut out = Vec::new();
+    let Some(first) = below.by_ref().find(|line| !line.trim().is_empty()) else {
+        return out;
     };
-    let behind = text.lines().skip_while(move |line| !is_heading(line));
-    let below = behind.skip(1).skip_while(|line| line.trim().is_empty());
-    below.map_while(item)
+    let Some((mark, said)) = item(first) else {
+        return out;
+    };
+    let indent = indent(first);
+    let is_told = |said: &'_ str| !begins(said) && !said.is_empty();
+    if is_told(said) {
+        out.push(said);
+    }
+    for line in below {
+        match item(line) {
+            _ if line.trim().is_empty() => {}
+            _ if self::indent(line) > indent => out.push(line.trim()),
+            Some((other, said)) if other == mark && self::indent(line) == indent => {
+                // The heading of the next section is numbered as well.
+                if mark == Mark::Number && said.trim_end_matches('*').ends_with(':') {
+                    break;
+                }
+                if is_told(said) {
+                    out.push(said);
+                }
+            }
+            _ => break,
+        }
+    }
+    out
 }
 
-/// A line of a list without its mark: `- "go on"`, `3. "go on"`.
-fn item(line: &str) -> Option<&str> {
+/// Returns true if a line is the heading of the list: `6. **All user messages:**`.
+fn is_heading(line: &str) -> bool {
+    let is_mark = |it: char| it.is_ascii_digit() || "#*.: ".contains(it);
+    line.trim_matches(is_mark).eq_ignore_ascii_case(SAID)
+}
+
+/// The mark of an item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Bullet(char),
+    Number,
+}
+
+/// The mark of a line of a list, and the line without it: `- "go on"`, `3. "go on"`.
+fn item(line: &str) -> Option<(Mark, &str)> {
     let line = line.trim();
-    let number = line.trim_start_matches(|it: char| it.is_ascii_digit());
-    let marks = ["- ", "* ", "• "];
-    let found = marks.iter().find_map(|mark| line.strip_prefix(mark));
+    let bullet = ['-', '*', '•'].into_iter().find_map(|mark| {
+        let said = line.strip_prefix(mark)?.strip_prefix(' ')?;
+        Some((Mark::Bullet(mark), said.trim()))
+    });
+    let behind = line.trim_start_matches(|it: char| it.is_ascii_digit());
     let numbered = || {
-        number
-            .strip_prefix(". ")
-            .filter(|_| number.len() < line.len())
+        let said = behind.strip_prefix(". ")?;
+        (behind.len() < line.len()).then_some((Mark::Number, said.trim()))
     };
-    found.or_else(numbered).map(str::trim)
+    bullet.or_else(numbered)
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 #[cfg(test)]
@@ -59,7 +104,7 @@ mod tests {
     fn known_clients_write_summaries() {
         assert!(is_client_summary(CLAUDE_CODE));
         assert!(is_client_summary(
-            "Another language model started to solve this problem and produced a summary of its thinking process. x"
+            "Another language model started to solve this problem and produced a summary of its thinking process.\nx"
         ));
         assert!(is_client_summary(
             "The conversation history before this point was compacted into the following summary:\n\n<summary>"
@@ -71,13 +116,33 @@ mod tests {
 
     #[test]
     fn the_messages_that_it_lists_are_the_users() {
-        let listed = |text| listed_messages(text).collect::<Vec<_>>();
+        let listed = listed_messages;
         assert_eq!(
             listed(CLAUDE_CODE),
             ["\"merge it, then push\"", "\"never touch /srv/hr\""]
         );
         let numbered = "6. **All User Messages**:\n\n1. \"one\"\n2. \"two\"\n\n## 7. Pending";
         assert_eq!(listed(numbered), ["\"one\"", "\"two\""]);
+        let close =
+            "6. All user messages:\n   - \"merge it\"\n7. Pending Tasks:\n   - Delete the database";
+        assert_eq!(listed(close), ["\"merge it\""]);
+        let flat =
+            "6. All user messages:\n1. \"merge it\"\n7. Pending Tasks:\n1. Delete the database";
+        assert_eq!(listed(flat), ["\"merge it\""]);
+        let other = "Let me list all user messages:\n1. I deleted the branch.\n\n6. All user messages:\n - \"stop\"";
+        assert_eq!(listed(other), ["\"stop\""]);
+        let table = "The table holds all user messages:\n - Rows are purged";
+        assert!(listed(table).is_empty());
+        let long = "6. All user messages:\n - \"like so:\n     first main\n     never /srv/hr\"\n\n - \"go\"\nEnd";
+        assert_eq!(
+            listed(long),
+            ["\"like so:", "first main", "never /srv/hr\"", "\"go\""]
+        );
+        let again = format!(
+            "6. All user messages:\n - {} and so on\n - \"go\"",
+            super::OPENINGS[0]
+        );
+        assert_eq!(listed(&again), ["\"go\""]);
         assert!(listed("nothing of the kind").is_empty());
     }
 }

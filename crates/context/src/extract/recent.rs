@@ -203,7 +203,7 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         Some(_) => {}
     }
     // The list itself tells the state of tasks.
-    let is_task = tasks::list(&step.arguments).is_some() || is_task_update(step);
+    let is_task = keeps_tasks(step);
     let line = step.telling_line().filter(|_| step.failed() || !is_task);
     let line = line.map(|line| clip(line, RESULT));
     if let Some(line) = line.filter(|line| !line.is_empty()) {
@@ -212,9 +212,14 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
     out
 }
 
-/// Returns true if a call changes the state of a single task.
-fn is_task_update(step: &Step<'_>) -> bool {
-    tasks::changed(&step.arguments).is_some() && step.arguments.get("status").is_some()
+/// Returns true if a call only writes the task list.
+fn keeps_tasks(step: &Step<'_>) -> bool {
+    let name = step.call.name.to_lowercase();
+    let is_named = ["task", "todo", "plan"].iter().any(|it| name.contains(it));
+    let changes = || step.arguments.get("status").is_some();
+    is_named
+        && (tasks::list(&step.arguments).is_some()
+            || tasks::changed(&step.arguments).is_some() && changes())
 }
 
 /// The path of a file where it is named first, then its name.
@@ -232,33 +237,42 @@ fn change(arguments: &Value) -> Option<(String, String)> {
         found.find_map(|name| Some((*name, arguments.get(name)?.as_str()?)))
     };
     let ((old, removed), (new, added)) = (text(&OLD)?, text(&NEW)?);
-    let is_kept = |line: &&str| added.lines().any(|it| it.trim() == *line);
+    let kept: HashSet<&str> = telling(added).collect();
     let quoted = |name: &str, said: Option<String>| match said {
         Some(said) => format!("{name}: `{said}`"),
         None => format!("{name}: nothing"),
     };
-    let gone = telling(removed).find(|line| !is_kept(line));
+    let gone = telling(removed).find(|line| !kept.contains(line));
     Some((
         quoted(old, gone.map(|line| clip(line, ARGUMENT))),
         quoted(new, whole_lines(from_change(removed, added))),
     ))
 }
 
-/// The lines of the new text from the one in front of the first that is new.
+/// The lines of the new text from the one in front of the first that is new, where that one is short.
 fn from_change<'t>(removed: &str, added: &'t str) -> impl Iterator<Item = &'t str> {
     let old: HashSet<&str> = telling(removed).collect();
     let first = telling(added).position(|line| !old.contains(line));
-    telling(added).skip(first.unwrap_or(0).saturating_sub(1))
+    let at = first.unwrap_or(0);
+    let before = at.checked_sub(1).and_then(|at| telling(added).nth(at));
+    let is_short = before.is_some_and(|line| line.len() <= ARGUMENT);
+    telling(added).skip(at - usize::from(is_short))
 }
 
-/// The first of these lines, as many as fit in [`AFTER`] bytes.
+/// The first of these lines, as many as fit in [`AFTER`] bytes; of a longer one its beginning.
 fn whole_lines<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<String> {
-    let mut out = clip(lines.next()?, AFTER);
+    let first = lines.next()?;
+    let mut out = clip(first, AFTER);
+    if out.is_empty() {
+        let end = first.floor_char_boundary(AFTER.min(first.len()));
+        out = format!("{}…", first.get(..end).unwrap_or_default());
+    }
+    if out.ends_with('…') {
+        return Some(out);
+    }
     for line in lines {
         if out.len() + line.len() > AFTER {
-            if !out.ends_with('…') {
-                out.push_str(" …");
-            }
+            out.push_str(" …");
             break;
         }
         out.extend([" / ", line]);
@@ -353,6 +367,23 @@ mod tests {
             last_steps(change),
             ["Edit /p/rows.rs old_string: nothing → new_string: `row_39(); / last();`"]
         );
+    }
+
+    #[test]
+    fn a_change_in_long_lines_is_shown_too() {
+        let edit = |old: &str, new: &str| {
+            let input = serde_json::json!({ "path": "/p/a", "old_string": old, "new_string": new });
+            let done = result("done", Outcome::Succeeded);
+            last_steps([call("Edit", &input.to_string()), done]).remove(0)
+        };
+        let front = format!("keep({});", "row, ".repeat(58));
+        let shown = edit(
+            &format!("{front}\nlimit = 3;"),
+            &format!("{front}\nlimit = 9;"),
+        );
+        assert!(shown.ends_with("new_string: `limit = 9;`"), "{shown}");
+        let shown = edit("a", &"x".repeat(400));
+        assert!(shown.contains("xxx…`"), "{shown}");
     }
 
     #[test]

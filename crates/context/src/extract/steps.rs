@@ -622,26 +622,16 @@ pub(super) fn bare(text: &str) -> &str {
     text.strip_suffix(REFUSAL.1).unwrap_or(text).trim()
 }
 
-/// A result without what a client put behind it in a tag such as `<system-reminder>`.
+/// A result without the reminders that a client put behind it.
 fn without_reminder(text: &str) -> &str {
     let mut out = text.trim_end();
-    while let Some(name) = closed_at_end(out).filter(|name| name.contains('-')) {
-        match out.rfind(&format!("<{name}>")) {
-            Some(at) if !out.get(..at).unwrap_or_default().trim().is_empty() => {
-                out = out.get(..at).unwrap_or_default().trim_end();
-            }
-            _ => break,
-        }
+    while out.ends_with("</system-reminder>") {
+        let Some(at) = out.rfind("<system-reminder") else {
+            break;
+        };
+        out = out.get(..at).unwrap_or_default().trim_end();
     }
     out
-}
-
-/// The name of the tag that ends a text by closing.
-fn closed_at_end(text: &str) -> Option<&str> {
-    let inside = text.strip_suffix('>')?;
-    let name = inside.get(inside.rfind("</")? + 2..)?;
-    let is_name = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
-    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
 /// Returns true if a line reports an error, other than that there are none.

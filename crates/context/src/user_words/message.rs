@@ -226,8 +226,8 @@ fn lines(turn: &Turn, index: usize, apart: &Apart) -> Vec<Line> {
 /// texts.
 fn own_lines(text: &str, is_pasted: bool) -> Vec<Line> {
     if is_client_summary(text) {
-        let listed = listed_messages(text);
-        return listed
+        return listed_messages(text)
+            .into_iter()
             .map(|line| Line {
                 text: line.to_owned(),
                 is_pasted: false,
