@@ -302,6 +302,12 @@ fn behind_number(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::without_gutter;
+    use crate::counter::Heuristic;
+    use crate::extract::extract;
+    use crate::extract::tests::placed;
+    use crate::summary::Field;
+    use crate::turn::{Role, TurnDraft};
+    use crate::units::Tokens;
 
     #[test]
     fn numbers_of_lines_are_no_words_of_a_file() {
@@ -329,5 +335,31 @@ mod tests {
         }
         let codes = "404: Not Found\n500: Server Error";
         assert_eq!(without_gutter(codes, false), codes);
+    }
+
+    #[test]
+    fn a_clients_own_summary_is_quoted_as_one() {
+        let summary = "This session is being continued from a previous conversation that ran out of context.\n\n\
+                       Summary:\n   - The loader in src/rows.rs reads batches of 4096 rows in the order of their offsets.";
+        let turns = placed([
+            TurnDraft::text(Role::User, summary),
+            TurnDraft::text(Role::User, "Go on with it."),
+            TurnDraft::text(Role::Assistant, "I go on with the loader."),
+        ]);
+        let made = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+        let said: Vec<&str> = made
+            .words
+            .said()
+            .iter()
+            .map(|it| it.text.as_str())
+            .collect();
+        assert_eq!(said, ["Go on with it."]);
+        let facts = made.entries(Field::Facts).join("\n");
+        assert!(
+            facts.contains("earlier summary: The loader in src/rows.rs"),
+            "{facts}"
+        );
+        let steps = made.entries(Field::Task).join("\n");
+        assert!(!steps.contains("being continued"), "{steps}");
     }
 }

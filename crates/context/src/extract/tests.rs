@@ -780,29 +780,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn a_clients_own_summary_is_quoted_as_one() {
-    let summary = "This session is being continued from a previous conversation that ran out of context.\n\n\
-                   Summary:\n   - The loader in src/rows.rs reads batches of 4096 rows in the order of their offsets.";
-    let turns = placed([
-        TurnDraft::text(Role::User, summary),
-        TurnDraft::text(Role::User, "Go on with it."),
-        TurnDraft::text(Role::Assistant, "I go on with the loader."),
-    ]);
-    let made = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    let said: Vec<&str> = made
-        .words
-        .said()
-        .iter()
-        .map(|it| it.text.as_str())
-        .collect();
-    assert_eq!(said, ["Go on with it."]);
-    let facts = made.entries(Field::Facts).join("\n");
-    assert!(
-        facts.contains("earlier summary: The loader in src/rows.rs"),
-        "{facts}"
-    );
-    let steps = made.entries(Field::Task).join("\n");
-    assert!(!steps.contains("being continued"), "{steps}");
-}
