@@ -40,7 +40,7 @@ pub struct CompactArgs {
     #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = size::parse)]
     pub budget: Tokens,
     /// Tokens of the newest messages that stay unchanged; the last step always stays, except that 0
-    /// also replaces a finished last step
+    /// also replaces a finished last step, and with --summary-only any last step
     #[arg(long, value_name = "SIZE", default_value = "20k", value_parser = size::parse_any)]
     pub keep_recent: Tokens,
     /// Replace this share of the messages, such as 0.8, instead of all but --keep-recent
@@ -172,7 +172,9 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
         .take_while(|turn| turn.role() == Role::System)
         .count();
     let (system, said) = turns.split_at_checked(leading).unwrap_or((&[], turns));
-    let (old, kept) = if args.keep_recent == Tokens::ZERO && is_finished(said) {
+    // Where the summary is printed alone, no step stands behind it.
+    let is_all = args.summary_only || is_finished(said);
+    let (old, kept) = if args.keep_recent == Tokens::ZERO && is_all {
         (said, &[][..])
     } else {
         let cut = match args.ratio {

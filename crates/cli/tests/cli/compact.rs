@@ -114,9 +114,20 @@ fn nothing_is_kept_but_what_is_unfinished() {
     ] });
     let in_flight = [&whole[..], &[whole[0].clone(), call.clone()]].concat();
     assert_eq!(after(&in_flight).last(), Some(&call), "a call stays");
-    let result = serde_json::json!({ "role": "tool", "tool_call_id": "c1", "content": "a b c" });
+    let result =
+        serde_json::json!({ "role": "tool", "tool_call_id": "c1", "content": "3 rows found" });
     let mid_step = [&in_flight[..], std::slice::from_ref(&result)].concat();
     assert_eq!(after(&mid_step)[1..], mid_step[mid_step.len() - 2..]);
+    // Printed alone, the summary tells that step too.
+    let alone = run(
+        program(&[&arguments[..], &["--summary-only"]].concat()),
+        Value::Array(mid_step).to_string().as_bytes(),
+    );
+    assert!(
+        alone.stdout.contains("- ls -> 3 rows found"),
+        "{}",
+        alone.stdout
+    );
 }
 
 #[test]
