@@ -177,7 +177,7 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
                     Some(Action::Read(path) | Action::Changed(path) | Action::Wrote(path, _))
                         if *path == value =>
                     {
-                        out.extend([" ", name_of(path, named)]);
+                        out.extend([" ", key, ": ", name_of(path, named)]);
                     }
                     _ => out.extend([" ", key, ": ", &value]),
                 }
@@ -351,7 +351,9 @@ mod tests {
         ];
         assert_eq!(
             last_steps(change),
-            ["Edit /p/rows.rs old_string: `let a = 1;` → new_string: `fn load() { / let b = 2;`"]
+            [
+                "Edit file_path: /p/rows.rs old_string: `let a = 1;` → new_string: `fn load() { / let b = 2;`"
+            ]
         );
         let before = (0..40).map(|n| format!("row_{n}();\n")).collect::<String>();
         let input = serde_json::json!({
@@ -365,7 +367,7 @@ mod tests {
         ];
         assert_eq!(
             last_steps(change),
-            ["Edit /p/rows.rs old_string: nothing → new_string: `row_39(); / last();`"]
+            ["Edit file_path: /p/rows.rs old_string: nothing → new_string: `row_39(); / last();`"]
         );
     }
 

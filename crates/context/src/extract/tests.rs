@@ -564,9 +564,9 @@ fn the_last_steps_are_told_with_their_files() {
         summary.entries(Field::Task),
         [
             "user: Mend the loader.",
-            "Edit src/loader.go old_string: `a` → new_string: `b`",
+            "Edit file_path: src/loader.go old_string: `a` → new_string: `b`",
             "```go // We decided to use a lock here. ```",
-            "Edit loader.go old_string: `a` → new_string: `b` (no result yet)",
+            "Edit file_path: loader.go old_string: `a` → new_string: `b` (no result yet)",
         ]
     );
     assert_eq!(summary.entries(Field::Decisions), [""; 0]);
