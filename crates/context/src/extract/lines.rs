@@ -73,7 +73,9 @@ pub(super) fn options(
         }
         let own = place.at..place.at + entry.text.len();
         for range in around(&piece.text, &own) {
-            if is_idle(piece, &range) {
+            let said = piece.text.get(range.clone()).unwrap_or_default();
+            let is_output = matches!(piece.origin, Origin::Call | Origin::Result);
+            if is_idle(piece, &range) || is_output && is_fragment(said) {
                 continue;
             }
             add(span(piece, (place.piece, range), census));
@@ -108,6 +110,22 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns true if lines of code say nothing alone: the last goes on behind a comma or a bracket, the first began above
+/// or is a text alone, such as the path of an import.
+fn is_fragment(said: &str) -> bool {
+    let said = said.trim();
+    let depth = said.chars().fold(0_i32, |depth, letter| match letter {
+        '(' | '[' | '{' => depth + 1,
+        ')' | ']' | '}' => depth - 1,
+        _ => depth,
+    });
+    // A block that begins here is named by its first line.
+    let is_open = depth > 0 && !said.ends_with(['{', ':']);
+    let goes_on = said.ends_with([',', '(', '[', '\\']);
+    let began = said.starts_with(['"', '\'', ')', ']', '}', ',']);
+    is_open || depth < 0 || goes_on || began
 }
 
 /// The keys of lines that name who made a commit, without `-by`.
@@ -335,4 +353,33 @@ fn words(text: &str) -> usize {
     text.split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| word.len() >= 3)
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fragment;
+
+    #[test]
+    fn a_line_that_says_nothing_alone_is_a_fragment() {
+        for said in [
+            "BaseCommit: id,",
+            "\"encoding/json\"",
+            "slog.Info(\"loaded\", slog.String(",
+            "), nil",
+            "} else {",
+            "make all \\",
+            "load(rows, func() { keep(row)",
+        ] {
+            assert!(is_fragment(said), "{said}");
+        }
+        for said in [
+            "fn load(path: &Path) -> Rows {",
+            "let rows = load(path)?;",
+            "rows: Vec<Row>",
+            "def load(path):",
+            "Keeps the order (see rows.rs).",
+        ] {
+            assert!(!is_fragment(said), "{said}");
+        }
+    }
 }
