@@ -8,6 +8,7 @@ use super::files::{self, File};
 use super::folder::Folder;
 use super::purposes::only_looks;
 use super::steps::{Action, Step};
+use super::verdicts::{Failed, Verdicts};
 use crate::summary::one_line;
 
 /// The longest command or line of output that is quoted whole, in bytes.
@@ -32,6 +33,8 @@ pub(super) struct Command {
     told: Option<String>,
     /// The commands that have to work before its failure is over.
     open: Vec<Bare>,
+    /// The tests that have to pass before it is.
+    tests: Failed,
     /// The step that ran it last.
     pub last: usize,
 }
@@ -43,6 +46,8 @@ pub(super) struct Trouble {
     at: String,
     /// The commands that have to work before it is over.
     open: Vec<Bare>,
+    /// The tests that have to pass before it is.
+    tests: Failed,
     /// The turn of the call that failed.
     pub turn: usize,
     /// The turn in which the same thing worked.
@@ -162,6 +167,13 @@ impl Artefacts {
             Action::Ran(script) => Some(Core::of(script)),
             _ => None,
         };
+        let verdicts = match action {
+            Action::Ran(script) => verdicts(script, step),
+            _ => Verdicts::default(),
+        };
+        for it in self.troubles.iter_mut().filter(|it| it.ended.is_none()) {
+            it.ended = it.tests.passed_in(&verdicts).then_some(step.turn);
+        }
         if let Some(line) = failure {
             let only_looked = step.script().is_some_and(|it| only_looks(&it));
             // A refusal is no error, and what was only looked for leaves none behind.
@@ -180,6 +192,7 @@ impl Artefacts {
                 line,
                 at,
                 open,
+                tests: verdicts.into_failed(),
                 turn: step.turn,
                 ended: None,
                 is_concluded: false,
@@ -237,10 +250,20 @@ impl Ran {
         if before.is_some_and(|it| it.place.is_apart(place)) {
             key = place.before(&key);
         }
+        let verdicts = verdicts(script, step);
+        self.failed.retain(|key| {
+            let command = self.commands.get(key);
+            let passed = command.is_some_and(|it| it.tests.passed_in(&verdicts));
+            if passed {
+                self.commands.remove(key);
+            }
+            !passed
+        });
         let command = self.commands.entry(key.clone()).or_default();
         command.line = line;
         command.only_looks = only_looks(script);
         command.take((step, &core), number);
+        command.tests = verdicts.into_failed();
         self.failed.retain(|it| *it != key);
         if command.failed {
             self.failed.truncate(REMEMBERED - 1);
@@ -289,6 +312,12 @@ impl Ran {
             over.is_none()
         });
     }
+}
+
+/// The verdicts on tests in the output of a command.
+fn verdicts(script: &str, step: &Step<'_>) -> Verdicts {
+    let output = step.result.map_or("", |it| &*it.text);
+    Verdicts::of(script, output)
 }
 
 /// The commands that worked in a step.
@@ -499,6 +528,33 @@ mod tests {
             ],
             &[],
         );
+    }
+
+    #[test]
+    fn a_test_that_passes_ends_its_failure_whatever_ran_it() {
+        let one = "go test -v -run 'TestA|TestB' ./rows";
+        let failed = "Exit code 1\n--- PASS: TestB\n--- FAIL: TestA\nFAIL\tapp/rows\t0.2s";
+        let passed = (
+            "go test -v -run TestA ./...",
+            "--- PASS: TestA\nok  \tapp/rows\t0.1s",
+        );
+        check_open(&[(one, failed), passed], &[]);
+        assert!(
+            read(&[(one, failed), passed])
+                .commands
+                .iter()
+                .all(|it| !it.failed)
+        );
+        check_open(
+            &[(one, failed), ("make check", "ok  \tapp/rows\t0.3s")],
+            &[],
+        );
+        let other = (
+            "go test -v -run TestB ./...",
+            "--- PASS: TestB\nok  \tapp/rows\t0.1s",
+        );
+        let headline = format!("{one}: --- FAIL: TestA");
+        check_open(&[(one, failed), other], &[&headline]);
     }
 
     #[test]

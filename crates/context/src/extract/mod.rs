@@ -37,6 +37,7 @@ mod source;
 pub(crate) mod steps;
 mod story;
 pub(crate) mod tasks;
+mod verdicts;
 mod weigh;
 
 use std::collections::{HashMap, HashSet};
