@@ -423,6 +423,33 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_a_result_is_the_one_that_answers_the_command() {
+        #[track_caller]
+        fn check(command: &str, output: &str, outcome: Outcome, told: &str) {
+            let input = serde_json::json!({ "command": command });
+            let lines = last_steps([call("Bash", &input.to_string()), result(output, outcome)]);
+            assert!(lines[0].ends_with(&format!("-> {told}")), "{lines:?}");
+        }
+        let (good, bad) = (Outcome::Succeeded, Outcome::Failed);
+        let checked = "0 issues.\n[fmt] $ gofmt -w .\n+ true";
+        check("mise run lint", checked, good, "0 issues.");
+        let tested = "--- PASS: TestRows (0.1s)\nok  \tapp/rows\t0.2s\nok  \tapp/x\t0.1s";
+        check(
+            "go test -v -run TestRows ./...",
+            tested,
+            good,
+            "--- PASS: TestRows (0.1s)",
+        );
+        let linted = "rows.go:12:5: unused parameter `a`\n[lint] ERROR task failed";
+        check(
+            "mise run lint",
+            linted,
+            bad,
+            "rows.go:12:5: unused parameter `a`",
+        );
+    }
+
+    #[test]
     fn code_that_a_program_prints_is_no_message() {
         let output = format!(
             "/app/register.cjs:3\n{}\n\nError: Cannot find module './config.js'\n    at load",

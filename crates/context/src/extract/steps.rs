@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::command_line;
 use super::here_documents::{self, Document};
+use super::verdicts::passed;
 use crate::refusal::{BY_THE_USER, refusal};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
@@ -408,7 +409,8 @@ impl Step<'_> {
             && self.script().is_some_and(|it| command_line::searches(&it))
     }
 
-    /// The line of the result that tells most: of a failure the first that names an error, else the last.
+    /// The line of the result that tells most: of a failure the first that names an error, else the verdict on a test
+    /// that the command names, or the last.
     pub fn telling_line(&self) -> Option<&str> {
         /// The longest line that is taken for a message, in bytes: a longer one is code that a program prints with it.
         const MESSAGE: usize = 500;
@@ -423,7 +425,12 @@ impl Step<'_> {
             lines.filter(|line| line.chars().filter(|it| it.is_alphanumeric()).count() >= 4)
         };
         if !self.failed() {
-            return lines().next_back();
+            let script = self.script().unwrap_or_default();
+            let is_chosen = |line: &&str| passed(line).is_some_and(|name| script.contains(name));
+            let verdict = lines().rfind(is_chosen);
+            return verdict
+                .or_else(|| lines().rfind(|line| !echoes(line)))
+                .or_else(|| lines().next_back());
         }
         if result.text.trim_start().starts_with(REFUSAL.0) {
             return lines().next();
@@ -436,11 +443,18 @@ impl Step<'_> {
         let errors = || lines().filter(|line| !is_code(line));
         errors()
             .filter(|line| line.len() <= MESSAGE)
-            .find(|line| names_error(&line.to_lowercase()))
+            .find(|line| names_error(&line.to_lowercase()) || names_a_place(line))
             .or_else(|| errors().find(|line| names_error(&begin(line, BEGIN))))
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
+}
+
+/// Returns true if a line repeats a command, as runners of tasks and shells do: `[lint] $ cargo clippy`, `+ make`.
+fn echoes(line: &str) -> bool {
+    let behind = line.strip_prefix('[').and_then(|it| it.split_once("] "));
+    let line = behind.map_or(line, |(_, line)| line);
+    line.starts_with("$ ") || line.starts_with("+ ")
 }
 
 /// Returns true if a line in lower case names an error.

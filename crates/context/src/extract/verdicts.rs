@@ -83,6 +83,13 @@ impl Failed {
     }
 }
 
+/// The test that passed, of a line that says so.
+pub(super) fn passed(line: &str) -> Option<&str> {
+    verdict(line)
+        .filter(|(_, passed)| *passed)
+        .map(|(name, _)| name)
+}
+
 /// The name in a line of verdict, and whether it passed.
 fn verdict(line: &str) -> Option<(&str, bool)> {
     let line = line.trim().trim_start_matches("--- ");
