@@ -81,7 +81,7 @@ struct Compacted {
 }
 
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
-    loading::note_model(args.model.as_deref(), console);
+    loading::note_counting(args.model.as_deref(), console);
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let index = choose(args, &loaded)?;
     let Some(session) = loaded.document.sessions.get(index) else {

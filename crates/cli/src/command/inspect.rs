@@ -79,7 +79,7 @@ const SHOWN_IN_FULL: usize = 3;
 
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     let bytes = input::read(&args.file)?;
-    loading::note_model(args.model.as_deref(), console);
+    loading::note_counting(args.model.as_deref(), console);
     if args.pulses
         && let Some(log) = pulses::lines(&bytes)
     {

@@ -84,6 +84,13 @@ fn a_wrong_name_gets_a_suggestion() {
     assert_eq!(ran.exit, 0);
     let warning = "warning: no model `gtp-4o` in the model table; did you mean `gpt-4o`?";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    for command in ["inspect", "compact"] {
+        let ran = ebbtide(&[command, "claude.jsonl", "--model", "nosuchmodel"]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let warning = "warning: no model `nosuchmodel` in the model table. Its tokenizer is unknown, so tokens are \
+                       estimated with a margin.\n";
+        assert!(ran.stderr.starts_with(warning), "{}", ran.stderr);
+    }
     let dated = [
         "inspect",
         "claude.jsonl",
