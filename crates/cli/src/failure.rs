@@ -266,6 +266,17 @@ impl Failure {
         }
     }
 
+    /// Renders the message and the code on one line that names the file, for lists.
+    pub fn in_a_line(&self) -> String {
+        let code = self.code();
+        match self {
+            Self::Reported {
+                place: Some(place), ..
+            } => format!("{place}: {self} ({code})"),
+            _ => format!("{self} ({code})"),
+        }
+    }
+
     /// Renders the code and message, then the place, then the hint.
     pub fn render(&self, palette: Palette) -> String {
         let label = palette.paint(Tone::Bad, &format!("error[{}]", self.code()));

@@ -76,7 +76,7 @@ pub fn sessions(paths: &[PathBuf], console: &mut Console) -> Result<Vec<Session>
         }
     }
     for failure in failures {
-        console.note(format!("skipped: {failure}"));
+        console.note(format!("skipped: {}", failure.in_a_line()));
     }
     if sessions.is_empty() {
         return Err(Failure::NothingUsable { files: files.len() });

@@ -101,6 +101,17 @@ fn a_wrong_name_gets_a_suggestion() {
 }
 
 #[test]
+fn skipped_files_are_named() {
+    for measure in ["regret", "receipt"] {
+        let ran = ebbtide(&["bench", measure, "mixed"]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let skipped = "skipped: mixed/empty.jsonl is empty (E0003)\n\
+                       skipped: mixed/package.json: the file is in no known transcript format (E0121)\n";
+        assert_eq!(ran.stderr, skipped);
+    }
+}
+
+#[test]
 fn an_address_of_another_machine_is_told_as_such() {
     // From a block that is set aside for documents.
     let ran = check(
