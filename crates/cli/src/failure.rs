@@ -243,6 +243,14 @@ impl Failure {
         self
     }
 
+    /// Sets the hint of a reported problem.
+    pub fn hinting(mut self, said: String) -> Self {
+        if let Self::Reported { hint, .. } = &mut self {
+            *hint = Some(said);
+        }
+        self
+    }
+
     /// Sets the exit status of a reported problem.
     pub fn exiting(mut self, status: Exit) -> Self {
         if let Self::Reported { exit, .. } = &mut self {

@@ -1,14 +1,10 @@
 //! `ebbtide lost`, `ebbtide recall` and `ebbtide expand`: the way back to what a running gateway's summaries
 //! replaced.
 
-use std::future::Future;
-
 use clap::Args;
-use gateway::config::Secret;
-use gateway::{Remote, RemoteError};
 use serde_json::Value;
 
-use crate::command::runtime;
+use crate::command::remote::Gateway;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -21,7 +17,7 @@ Examples:
   ebbtide lost CONVERSATION
   ebbtide lost CONVERSATION --mark 1a2b3c4d… --json")]
 pub struct LostArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// Summary to look at instead of the one in use
     #[arg(long, value_name = "ID")]
@@ -38,7 +34,7 @@ Examples:
   ebbtide recall CONVERSATION 'connection refused'
   ebbtide recall CONVERSATION src/pool.rs --limit 3")]
 pub struct RecallArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// Words to look for
     pub query: String,
@@ -64,7 +60,7 @@ Examples:
   ebbtide expand CONVERSATION call:toolu_01 --range 10-80
   ebbtide expand CONVERSATION call:toolu_01 --range b0-4000")]
 pub struct ExpandArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// What to print
     pub handle: String,
@@ -85,7 +81,7 @@ Examples:
   ebbtide undo CONVERSATION
   ebbtide redo CONVERSATION")]
 pub struct OrderArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// URL of the gateway
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
@@ -107,8 +103,8 @@ pub fn lost(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let lost = done(remote.lost(&args.conversation, args.mark.as_deref()))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let lost = gateway.ask(|it| it.lost(&args.conversation, args.mark.as_deref()))?;
     if args.place.json {
         console.json(&lost)?;
         return Ok(Exit::Success);
@@ -132,8 +128,8 @@ pub fn recall(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let found = done(remote.recall(&args.conversation, &args.query, args.limit))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let found = gateway.ask(|it| it.recall(&args.conversation, &args.query, args.limit))?;
     if args.place.json {
         console.json(&found)?;
         return Ok(Exit::Success);
@@ -161,8 +157,9 @@ pub fn expand(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let found = done(remote.original(&args.conversation, &args.handle, args.range.as_deref()))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let range = args.range.as_deref();
+    let found = gateway.ask(|it| it.original(&args.conversation, &args.handle, range))?;
     if args.place.json {
         console.json(&found)?;
     } else {
@@ -179,23 +176,10 @@ pub fn order(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    done(remote(&args.url, environment)?.order(&args.conversation, order))?;
+    let gateway = Gateway::at(&args.url, environment)?;
+    gateway.ask(|it| it.order(&args.conversation, order))?;
     console.note("The next request carries it out.");
     Ok(Exit::Success)
-}
-
-/// Connects to a gateway.
-fn remote(url: &str, environment: &Environment) -> Result<Remote, Failure> {
-    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
-    Remote::new(url, token).map_err(|error| failure(&error))
-}
-
-fn done<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, Failure> {
-    runtime()?.block_on(answer).map_err(|error| failure(&error))
-}
-
-fn failure(error: &RemoteError) -> Failure {
-    Failure::of(error).exiting(Exit::Failed)
 }
 
 fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
