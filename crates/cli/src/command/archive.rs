@@ -2,6 +2,7 @@
 //! replaced.
 
 use clap::Args;
+use context::figures;
 use serde_json::Value;
 
 use crate::command::remote::Gateway;
@@ -37,6 +38,7 @@ pub struct RecallArgs {
     /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// Words to look for
+    #[arg(value_parser = words)]
     pub query: String,
     /// Most places to print
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -111,6 +113,8 @@ pub fn lost(
     }
     if lost.get("turns").and_then(Value::as_u64) == Some(0) {
         console.note("No summary is in use: nothing was left out.");
+    } else if entries(&lost, "entries").next().is_none() {
+        console.note("The summary leaves out nothing that is likely to be needed.");
     }
     for loss in entries(&lost, "entries") {
         let (kind, handle) = (text(loss, "kind"), text(loss, "handle"));
@@ -133,6 +137,11 @@ pub fn recall(
     if args.place.json {
         console.json(&found)?;
         return Ok(Exit::Success);
+    }
+    if entries(&found, "hits").next().is_none() {
+        console.note(
+            "No place in the conversation says these words. Try others: a name, a path, part of an error.",
+        );
     }
     for hit in entries(&found, "hits") {
         let view = match hit.get("hidden").and_then(Value::as_bool) {
@@ -163,9 +172,17 @@ pub fn expand(
     if args.place.json {
         console.json(&found)?;
     } else {
-        let (title, section) = (text(&found, "title"), text(&found, "section"));
-        console.note(format!("{title}, {section}"));
-        console.original(text(&found, "text").as_bytes())?;
+        let (title, original) = (text(&found, "title"), text(&found, "text"));
+        let bytes = found.get("bytes").and_then(Value::as_u64).unwrap_or(0);
+        console.note(match original {
+            "" if bytes > 0 => format!(
+                "{title}: nothing is in this range; the whole has {} bytes",
+                figures::count(bytes)
+            ),
+            "" => format!("{title}: empty"),
+            _ => format!("{title}, {}", text(&found, "section")),
+        });
+        console.original(original.as_bytes())?;
     }
     Ok(Exit::Success)
 }
@@ -180,6 +197,14 @@ pub fn order(
     gateway.ask(|it| it.order(&args.conversation, order))?;
     console.note("The next request carries it out.");
     Ok(Exit::Success)
+}
+
+/// Reads a query, which must say something.
+fn words(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("expected at least one word"),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
