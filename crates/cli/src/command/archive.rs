@@ -55,7 +55,9 @@ Handles:
   turns:13-14   several messages
   call:ID       the result of a tool call
 
-Standard output is the original, byte for byte.
+Standard output is the original, byte for byte. If it has several parts, a line \
+such as `--- user, tool result (turn:14.2) ---` stands before each; the handle of \
+a part prints the part alone.
 
 Examples:
   ebbtide expand CONVERSATION turn:14
@@ -73,15 +75,27 @@ pub struct ExpandArgs {
     pub place: PlaceArgs,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The conversation's next request carries it out. If the whole conversation fits
-into the window, it is shown; otherwise a larger summary takes the place of the
-old one. `ebbtide redo` shows the old summary again until the next swap.
+/// The end of the help of `ebbtide undo`.
+pub const UNDO_HELP: &str = "\
+The conversation's next request carries it out. If the whole conversation fits \
+into the window, it is shown; otherwise a larger summary replaces the old one. \
+`ebbtide redo` shows the old summary again until the next swap.
 
 Examples:
   ebbtide undo CONVERSATION
-  ebbtide redo CONVERSATION")]
+  ebbtide undo 3058d555";
+
+/// The end of the help of `ebbtide redo`.
+pub const REDO_HELP: &str = "\
+The conversation's next request carries it out: it shows the summary that \
+`ebbtide undo` took back, which replaces the same turns as before. After the next \
+swap, there is nothing to redo.
+
+Examples:
+  ebbtide redo CONVERSATION
+  ebbtide redo 3058d555";
+
+#[derive(Debug, Args)]
 pub struct OrderArgs {
     /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
