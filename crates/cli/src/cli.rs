@@ -35,7 +35,7 @@ Exit codes:
   2  invalid command line or input
   3  success, but some of the files were skipped
 
-Data goes to standard output, everything else to standard error. NO_COLOR and
+Data goes to standard output, everything else to standard error. NO_COLOR and \
 COLUMNS are respected.";
 
 #[derive(Debug, Subcommand)]

@@ -21,8 +21,8 @@ use crate::size;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The output has the format of the input file. The newest messages stay unchanged,
-and a tool call stays with its results. The file itself is the only copy of what
+The output has the format of the input file. The newest messages stay unchanged, \
+and a tool call stays with its results. The file itself is the only copy of what \
 the summary replaces, so keep it.
 
 Examples:

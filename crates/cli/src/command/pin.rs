@@ -11,10 +11,10 @@ use crate::failure::{Exit, Failure};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A pinned text stays in the model's context verbatim, through every compaction.
-One pin may take 15 % of the window, and all pins together 25 %.
-The x-ebbtide-conversation header of each response holds the conversation's ID;
-the dashboard shows it too. If the gateway requires an admin token, set
+A pinned text stays in the model's context verbatim, through every compaction. \
+One pin may take 15 % of the window, and all pins together 25 %. \
+The x-ebbtide-conversation header of each response holds the conversation's ID; \
+the dashboard shows it too. If the gateway requires an admin token, set \
 EBBTIDE_ADMIN_TOKEN.
 
 Examples:

@@ -17,16 +17,16 @@ use crate::settings::default_store;
 #[command(
     override_usage = "ebbtide purge [--store <PATH>] [--yes] WHAT...",
     after_help = "\
-WHAT is --all, or at least one of --older-than, --conversation and --tenant.
-Several conditions combine with AND: --tenant ID --older-than 30d deletes that
+WHAT is --all, or at least one of --older-than, --conversation and --tenant. \
+Several conditions combine with AND: --tenant ID --older-than 30d deletes that \
 tenant's old conversations.
 
 Without --yes, the command only reports what it would delete.
 
-A conversation is deleted with its pins, turns, summaries and messages, except
-for those that another conversation shares. The costs by day of the selected
-tenants leave too, uncounted: all of them, or with --older-than those of earlier
-days; with --conversation none. The freed space in the file is
+A conversation is deleted with its pins, turns, summaries and messages, except \
+for those that another conversation shares. The costs by day of the selected \
+tenants leave too, uncounted: all of them, or with --older-than those of earlier \
+days; with --conversation none. The freed space in the file is \
 overwritten and returned to the file system. The gateway may keep running.
 
 Examples:

@@ -28,8 +28,8 @@ The gateway may keep running. The exit status is 1 if something is damaged.")]
     Check(FileArgs),
     /// Copy everything that is intact into a new file, which takes the old one's place
     #[command(after_help = "\
-Stop the gateway first. The damaged file stays beside the new one. A turn that
-follows a damaged turn is left out with it; the client's next request brings
+Stop the gateway first. The damaged file stays beside the new one. A turn that \
+follows a damaged turn is left out with it; the client's next request brings \
 both again.")]
     Repair(FileArgs),
     /// Copy the store, as it is at one moment, into one new file
