@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use history::{ConversationId, Engine as _, HistoryError, Limits, Purge, Purged, Tenant};
+use history::{ConversationId, Engine as _, HistoryError, Limits, Purge, Purged, Record, Tenant};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
 use lab::figures;
@@ -130,12 +130,10 @@ fn is_there(
 }
 
 fn shown(purged: &Purged) -> String {
-    let counted =
-        |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
     format!(
         "{}, {} and {}",
-        counted(purged.conversations, "conversation"),
-        counted(purged.turns, "turn"),
-        counted(purged.marks, "summary mark")
+        Record::Conversation.counted(purged.conversations),
+        Record::Turn.counted(purged.turns),
+        Record::Mark.counted(purged.marks)
     )
 }

@@ -119,9 +119,7 @@ fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
 /// The counts of records, such as `30 turns, 2 pins`.
 fn listed(counts: &BTreeMap<Record, u64>) -> String {
     let counts = counts.iter().filter(|(_, count)| **count > 0);
-    let list: Vec<String> = counts
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    let list: Vec<String> = counts.map(|(kind, count)| kind.counted(*count)).collect();
     match list.is_empty() {
         true => "no records".to_owned(),
         false => list.join(", "),

@@ -67,7 +67,7 @@ fn a_damaged_store_is_told_of_and_repaired() {
     damage(&place);
     let ran = store("check", &place, &[]);
     assert_eq!(ran.exit, 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("damaged: 1 turns"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("damaged: 1 turn\n"), "{}", ran.stdout);
     assert!(
         ran.stderr.contains("ebbtide store repair"),
         "{}",
