@@ -45,6 +45,12 @@ pub enum Failure {
     /// The gateway's settings name no file.
     #[error("the gateway keeps its history in memory, so there is no store file")]
     NoStore,
+    /// A command that reads a store creates none.
+    #[error("there is no store at {}", .0.display())]
+    NoStoreThere(PathBuf),
+    /// A copy overwrites nothing.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// The store has no such conversation, or it belongs to another tenant.
     #[error("no conversation {id} in {}", path.display())]
     NoSuchConversation {
@@ -187,6 +193,10 @@ context::error_codes! {
         "Leave the option or setting out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
     NOT_IN_DEMO = "E0026", "the demo cannot run with an option",
         "`ebbtide demo --help` lists what it takes.";
+    NO_STORE_THERE = "E0027", "there is no store at a path",
+        "Check the path given with --store; `ebbtide config` shows the gateway's.";
+    EXISTS = "E0028", "a new file would overwrite an existing one",
+        "Choose another name for the new file. Nothing was changed.";
 }
 
 impl Failure {
@@ -268,6 +278,8 @@ impl Failure {
             | Self::NoRuntime(_)
             | Self::NotStarted { .. }
             | Self::DemoBroken(_)
+            | Self::NoStoreThere(_)
+            | Self::Exists(_)
             | Self::Output(_) => Exit::Failed,
             Self::Reported { exit, .. } => *exit,
             _ => Exit::Invalid,
@@ -321,6 +333,8 @@ impl Coded for Failure {
             Self::NoRuntime(_) => NO_RUNTIME,
             Self::NotStarted { .. } => NOT_STARTED,
             Self::NoStore => NO_STORE,
+            Self::NoStoreThere(_) => NO_STORE_THERE,
+            Self::Exists(_) => EXISTS,
             Self::RunsOtherwise { .. } | Self::Mute { .. } => RUNS_OTHERWISE,
             Self::NotInDemo { .. } => NOT_IN_DEMO,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use history::{ConversationId, Engine as _, HistoryError, Limits, Purge, Purged, Record, Tenant};
+use history::{ConversationId, Engine as _, HistoryError, Purge, Purged, Record, Tenant};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
 use lab::figures;
 
+use crate::command::store;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -82,7 +83,7 @@ pub fn run(
         None => default_store(environment, console)?,
     };
     let failed = |error| Failure::of_store(&error, &path);
-    let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
+    let store = store::open(&path)?;
     let what = Purge {
         tenant: args.tenant,
         conversation: args.conversation,

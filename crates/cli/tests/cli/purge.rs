@@ -144,7 +144,7 @@ fn what_is_to_go_has_to_be_said() {
     assert_eq!(ran.exit, 1, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .starts_with("error[E0511]: cannot open the store"),
+            .starts_with("error[E0027]: there is no store at "),
         "{}",
         ran.stderr
     );
