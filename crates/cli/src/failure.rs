@@ -170,7 +170,7 @@ context::error_codes! {
     UNWRITABLE = "E0008", "a file cannot be written",
         "Check that the folder exists and is writable.";
     TOO_LITTLE_TEXT = "E0009", "the demo folder contains too little text",
-        "Run the demo in a source tree, or name one with --dir.";
+        "The demo takes about 20 kB of text by default. Run it in a source tree, or name one with --dir.";
     OUTPUT = "E0010", "standard output cannot be written",
         "Check for a full disk, and check where the output is piped.";
     SEVERAL_SESSIONS = "E0011", "a file holds several sessions, and the command needs one",

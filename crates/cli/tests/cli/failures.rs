@@ -52,6 +52,15 @@ fn each_kind_of_bad_input() {
     );
     check(&["demo", "--dir", "mixed"], 2, "error[E0009]");
     check(&["demo", "--dir", "gone"], 1, "error[E0001]");
+    let empty = tempfile::tempdir().expect("a folder");
+    let folder = empty.path().to_str().expect("UTF-8");
+    let ran = check(&["demo", "--dir", folder], 2, "error[E0009]");
+    assert!(ran.stderr.starts_with("error["), "{}", ran.stderr);
+    check(
+        &["recall", "3058d555", " "],
+        2,
+        "expected at least one word",
+    );
     check(
         &["replay", "claude.jsonl", "--window", "64kb"],
         2,
