@@ -35,7 +35,7 @@ Exit codes:
   2  invalid command line or input
   3  success, but some of the files were skipped
 
-Data goes to standard output, everything else to standard error. NO_COLOR and
+Data goes to standard output, everything else to standard error. NO_COLOR and \
 COLUMNS are respected.";
 
 #[derive(Debug, Subcommand)]
@@ -59,8 +59,10 @@ pub enum Command {
     /// Find what was said in a conversation of a running gateway
     Recall(archive::RecallArgs),
     /// Show all of a conversation again in place of its newest summary
+    #[command(after_help = archive::UNDO_HELP)]
     Undo(archive::OrderArgs),
     /// Show the summary again that `undo` took back
+    #[command(after_help = archive::REDO_HELP)]
     Redo(archive::OrderArgs),
     /// Serve a running gateway's memory tools over MCP on standard input and output
     Mcp(mcp::McpArgs),

@@ -45,6 +45,12 @@ pub enum Failure {
     /// The gateway's settings name no file.
     #[error("the gateway keeps its history in memory, so there is no store file")]
     NoStore,
+    /// A command that reads a store creates none.
+    #[error("there is no store at {}", .0.display())]
+    NoStoreThere(PathBuf),
+    /// A copy overwrites nothing.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// The store has no such conversation, or it belongs to another tenant.
     #[error("no conversation {id} in {}", path.display())]
     NoSuchConversation {
@@ -164,7 +170,7 @@ context::error_codes! {
     UNWRITABLE = "E0008", "a file cannot be written",
         "Check that the folder exists and is writable.";
     TOO_LITTLE_TEXT = "E0009", "the demo folder contains too little text",
-        "Run the demo in a source tree, or name one with --dir.";
+        "The demo takes about 20 kB of text by default. Run it in a source tree, or name one with --dir.";
     OUTPUT = "E0010", "standard output cannot be written",
         "Check for a full disk, and check where the output is piped.";
     SEVERAL_SESSIONS = "E0011", "a file holds several sessions, and the command needs one",
@@ -187,6 +193,10 @@ context::error_codes! {
         "Leave the option or setting out to use that gateway, or add `--listen 127.0.0.1:0` for one of the command's own.";
     NOT_IN_DEMO = "E0026", "the demo cannot run with an option",
         "`ebbtide demo --help` lists what it takes.";
+    NO_STORE_THERE = "E0027", "there is no store at a path",
+        "Check the path given with --store; `ebbtide config` shows the gateway's.";
+    EXISTS = "E0028", "a new file would overwrite an existing one",
+        "Choose another name for the new file. Nothing was changed.";
 }
 
 impl Failure {
@@ -243,6 +253,14 @@ impl Failure {
         self
     }
 
+    /// Sets the hint of a reported problem.
+    pub fn hinting(mut self, said: String) -> Self {
+        if let Self::Reported { hint, .. } = &mut self {
+            *hint = Some(said);
+        }
+        self
+    }
+
     /// Sets the exit status of a reported problem.
     pub fn exiting(mut self, status: Exit) -> Self {
         if let Self::Reported { exit, .. } = &mut self {
@@ -260,9 +278,22 @@ impl Failure {
             | Self::NoRuntime(_)
             | Self::NotStarted { .. }
             | Self::DemoBroken(_)
+            | Self::NoStoreThere(_)
+            | Self::Exists(_)
             | Self::Output(_) => Exit::Failed,
             Self::Reported { exit, .. } => *exit,
             _ => Exit::Invalid,
+        }
+    }
+
+    /// Renders the message and the code on one line that names the file, for lists.
+    pub fn in_a_line(&self) -> String {
+        let code = self.code();
+        match self {
+            Self::Reported {
+                place: Some(place), ..
+            } => format!("{place}: {self} ({code})"),
+            _ => format!("{self} ({code})"),
         }
     }
 
@@ -302,6 +333,8 @@ impl Coded for Failure {
             Self::NoRuntime(_) => NO_RUNTIME,
             Self::NotStarted { .. } => NOT_STARTED,
             Self::NoStore => NO_STORE,
+            Self::NoStoreThere(_) => NO_STORE_THERE,
+            Self::Exists(_) => EXISTS,
             Self::RunsOtherwise { .. } | Self::Mute { .. } => RUNS_OTHERWISE,
             Self::NotInDemo { .. } => NOT_IN_DEMO,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use context::summary::is_summary;
 use context::turn::{CallId, Outcome, ToolCall};
 use context::{Part, Provenance, Role, TokenCounter, Tokens, Turn};
 use jiff::Timestamp;
@@ -22,8 +23,8 @@ pub struct Inspection {
     pub repeats: Repeats,
     /// `None` if no turn has a time.
     pub span: Option<Span>,
-    /// The compactions that the recording client made itself.
-    pub compactions: Vec<OwnCompaction>,
+    /// The compactions that the file records.
+    pub compactions: Vec<RecordedCompaction>,
     /// `None` if the file reports no usage.
     pub usage: Option<Usage>,
 }
@@ -93,9 +94,20 @@ fn as_text<S: serde::Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Er
     to.collect_str(time)
 }
 
-/// A compaction that the recording client made itself.
+/// The maker of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compactor {
+    /// The recording client.
+    Client,
+    /// `ebbtide compact`, which marks its summary like the client's own.
+    Ebbtide,
+}
+
+/// A compaction that the file records.
 #[derive(Debug, Serialize)]
-pub struct OwnCompaction {
+pub struct RecordedCompaction {
+    pub by: Compactor,
     /// The index of the turn that follows it.
     pub before_turn: usize,
     /// The context size that the client reports.
@@ -131,7 +143,11 @@ impl Inspection {
             compactions: session
                 .compactions
                 .iter()
-                .map(|compaction| OwnCompaction {
+                .map(|compaction| RecordedCompaction {
+                    by: match is_summary(&compaction.summary) {
+                        true => Compactor::Ebbtide,
+                        false => Compactor::Client,
+                    },
                     before_turn: compaction.before,
                     tokens_before: compaction.tokens_before.map(Tokens::get),
                     summary_tokens: counter.count(&compaction.summary).get(),

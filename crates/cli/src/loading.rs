@@ -76,7 +76,7 @@ pub fn sessions(paths: &[PathBuf], console: &mut Console) -> Result<Vec<Session>
         }
     }
     for failure in failures {
-        console.note(format!("skipped: {failure}"));
+        console.note(format!("skipped: {}", failure.in_a_line()));
     }
     if sessions.is_empty() {
         return Err(Failure::NothingUsable { files: files.len() });
@@ -87,16 +87,41 @@ pub fn sessions(paths: &[PathBuf], console: &mut Console) -> Result<Vec<Session>
 /// Says so if a model's name is not listed, and close to one that is.
 pub fn note_model(name: Option<&str>, console: &mut Console) {
     let Some(name) = name else { return };
+    if let (_, Some(close)) = look_up(name) {
+        console.note(format!("warning: {}", unlisted(name, Some(close))));
+    }
+}
+
+/// Like [`note_model`], for commands that only count for the model. They accept every name, since a new model has
+/// the tokenizer of its family; a name that tells no family is noted too.
+pub fn note_counting(name: Option<&str>, console: &mut Console) {
+    let Some(name) = name else { return };
+    match look_up(name) {
+        (Known::Unknown, close) if Tokenizer::guess(name) == Tokenizer::Unknown => {
+            let end = if close.is_some() { "" } else { "." };
+            console.note(format!(
+                "warning: {}{end} Its tokenizer is unknown, so tokens are estimated with a margin.",
+                unlisted(name, close)
+            ));
+        }
+        _ => note_model(Some(name), console),
+    }
+}
+
+/// The model table's knowledge of a name, and for one that it does not list, the closest name that it lists.
+fn look_up(name: &str) -> (Known, Option<&'static str>) {
     let table = ModelTable::shipped();
-    if table.find(name).known == Known::Listed {
-        return;
+    let known = table.find(name).known;
+    if known == Known::Listed {
+        return (known, None);
     }
     let listed = table.models().map(|model| model.name.as_str());
-    if let Some(close) = context::nearest(name, listed) {
-        console.note(format!(
-            "warning: no model `{name}` in the model table; did you mean `{close}`?"
-        ));
-    }
+    (known, context::nearest(name, listed))
+}
+
+fn unlisted(name: &str, close: Option<&str>) -> String {
+    let close = close.map_or_else(String::new, |close| format!("; did you mean `{close}`?"));
+    format!("no model `{name}` in the model table{close}")
 }
 
 /// Returns the token counter for a session.

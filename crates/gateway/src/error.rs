@@ -60,7 +60,7 @@ context::error_codes! {
     WRONG_METHOD = "E0830", "this address of the gateway does not accept the method",
         "The answer's `allow` header lists the accepted methods.";
     WHICH = "E0831", "several conversations may be meant",
-        "Call the tool again with `conversation` set to one of the IDs.";
+        "Use one of the IDs; a tool takes it as `conversation`.";
     UNHEARD = "E0832", "an answer is longer than the gateway watches",
         "It is passed on whole, but not recorded before the next request brings it.";
     UNDER_WAY = "E0833", "a conversation has a request or a summary under way, so it cannot be deleted",

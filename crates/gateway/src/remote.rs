@@ -151,6 +151,14 @@ impl Remote {
         Ok((head.status, body))
     }
 
+    /// Returns the conversations and the cost by day, as [`Overview`](crate::report::Overview).
+    ///
+    /// # Errors
+    /// [`RemoteError::NoAnswer`] and [`RemoteError::Refused`].
+    pub async fn overview(&self) -> Result<Value, RemoteError> {
+        self.call(Method::GET, "/ebbtide/api/overview", None).await
+    }
+
     /// Returns a conversation's [`Detail`](crate::report::Detail).
     ///
     /// # Errors

@@ -16,11 +16,13 @@ pub use conversation::Order;
 use crate::error;
 
 mod find;
+mod named;
 mod requests;
 mod spending;
 mod turns;
 
 pub use find::Needle;
+pub(crate) use named::named;
 pub use requests::RequestReport;
 pub use spending::DayReport;
 pub use turns::{Matches, Said, Turns, TurnsWanted};
@@ -51,6 +53,12 @@ pub enum ReportError {
     /// The conversation does not exist, or the viewer may not see it. Both look the same on purpose.
     #[error("no such conversation")]
     NoConversation,
+    /// Several conversations may be meant.
+    #[error("several conversations may be meant{list}")]
+    Which {
+        /// The candidates, each on a line of its own.
+        list: String,
+    },
     /// The conversation left memory; a request carries out orders, and it has had none for a while.
     #[error("the conversation is idle")]
     AtRest,
@@ -94,6 +102,7 @@ impl Coded for ReportError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NoConversation => error::NO_CONVERSATION,
+            Self::Which { .. } => error::WHICH,
             Self::AtRest => error::AT_REST,
             Self::UnderWay => error::UNDER_WAY,
             Self::NotKept => error::PIN_NOT_KEPT,

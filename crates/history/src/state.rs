@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use context::figures;
+
 /// A kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Record {
@@ -54,6 +56,32 @@ impl Record {
             Self::Account => "costs",
             Self::Structure => "structure",
         }
+    }
+
+    /// The name in lower case, of one.
+    #[must_use]
+    pub const fn singular(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Original => "message",
+            Self::Mark => "summary",
+            Self::Edition => "edition",
+            Self::Pin => "pin",
+            Self::Conversation => "conversation",
+            Self::Chunk => "text",
+            Self::Account => "cost",
+            Self::Structure => "structure",
+        }
+    }
+
+    /// A number of them: `1 turn`, `2 summaries`.
+    #[must_use]
+    pub fn counted(self, number: u64) -> String {
+        let noun = match number {
+            1 => self.singular(),
+            _ => self.as_str(),
+        };
+        format!("{} {noun}", figures::count(number))
     }
 }
 

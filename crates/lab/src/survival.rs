@@ -132,14 +132,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The share of the sentences within the room that stands verbatim.
+    /// The share of the sentences within the room that stands verbatim; `None` if there are none.
     #[must_use]
-    pub fn share(&self) -> f64 {
+    pub fn share(&self) -> Option<f64> {
         let within = self.said.saturating_sub(self.listed);
-        if within == 0 {
-            return 1.0;
-        }
-        self.kept as f64 / within as f64
+        (within > 0).then(|| self.kept as f64 / within as f64)
     }
 
     fn add(&mut self, other: Self) {

@@ -1,14 +1,11 @@
 //! `ebbtide lost`, `ebbtide recall` and `ebbtide expand`: the way back to what a running gateway's summaries
 //! replaced.
 
-use std::future::Future;
-
 use clap::Args;
-use gateway::config::Secret;
-use gateway::{Remote, RemoteError};
+use context::figures;
 use serde_json::Value;
 
-use crate::command::runtime;
+use crate::command::remote::Gateway;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -21,7 +18,7 @@ Examples:
   ebbtide lost CONVERSATION
   ebbtide lost CONVERSATION --mark 1a2b3c4d… --json")]
 pub struct LostArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// Summary to look at instead of the one in use
     #[arg(long, value_name = "ID")]
@@ -38,9 +35,10 @@ Examples:
   ebbtide recall CONVERSATION 'connection refused'
   ebbtide recall CONVERSATION src/pool.rs --limit 3")]
 pub struct RecallArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// Words to look for
+    #[arg(value_parser = words)]
     pub query: String,
     /// Most places to print
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -57,14 +55,16 @@ Handles:
   turns:13-14   several messages
   call:ID       the result of a tool call
 
-Standard output is the original, byte for byte.
+Standard output is the original, byte for byte. If it has several parts, a line \
+such as `--- user, tool result (turn:14.2) ---` stands before each; the handle of \
+a part prints the part alone.
 
 Examples:
   ebbtide expand CONVERSATION turn:14
   ebbtide expand CONVERSATION call:toolu_01 --range 10-80
   ebbtide expand CONVERSATION call:toolu_01 --range b0-4000")]
 pub struct ExpandArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// What to print
     pub handle: String,
@@ -75,17 +75,29 @@ pub struct ExpandArgs {
     pub place: PlaceArgs,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The conversation's next request carries it out. If the whole conversation fits
-into the window, it is shown; otherwise a larger summary takes the place of the
-old one. `ebbtide redo` shows the old summary again until the next swap.
+/// The end of the help of `ebbtide undo`.
+pub const UNDO_HELP: &str = "\
+The conversation's next request carries it out. If the whole conversation fits \
+into the window, it is shown; otherwise a larger summary replaces the old one. \
+`ebbtide redo` shows the old summary again until the next swap.
 
 Examples:
   ebbtide undo CONVERSATION
-  ebbtide redo CONVERSATION")]
+  ebbtide undo 3058d555";
+
+/// The end of the help of `ebbtide redo`.
+pub const REDO_HELP: &str = "\
+The conversation's next request carries it out: it shows the summary that \
+`ebbtide undo` took back, which replaces the same turns as before. After the next \
+swap, there is nothing to redo.
+
+Examples:
+  ebbtide redo CONVERSATION
+  ebbtide redo 3058d555";
+
+#[derive(Debug, Args)]
 pub struct OrderArgs {
-    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    /// Conversation ID, or its first digits, from the dashboard or the x-ebbtide-conversation header
     pub conversation: String,
     /// URL of the gateway
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
@@ -107,14 +119,16 @@ pub fn lost(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let lost = done(remote.lost(&args.conversation, args.mark.as_deref()))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let lost = gateway.ask(|it| it.lost(&args.conversation, args.mark.as_deref()))?;
     if args.place.json {
         console.json(&lost)?;
         return Ok(Exit::Success);
     }
     if lost.get("turns").and_then(Value::as_u64) == Some(0) {
         console.note("No summary is in use: nothing was left out.");
+    } else if entries(&lost, "entries").next().is_none() {
+        console.note("The summary leaves out nothing that is likely to be needed.");
     }
     for loss in entries(&lost, "entries") {
         let (kind, handle) = (text(loss, "kind"), text(loss, "handle"));
@@ -132,11 +146,16 @@ pub fn recall(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let found = done(remote.recall(&args.conversation, &args.query, args.limit))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let found = gateway.ask(|it| it.recall(&args.conversation, &args.query, args.limit))?;
     if args.place.json {
         console.json(&found)?;
         return Ok(Exit::Success);
+    }
+    if entries(&found, "hits").next().is_none() {
+        console.note(
+            "No place in the conversation says these words. Try others: a name, a path, part of an error.",
+        );
     }
     for hit in entries(&found, "hits") {
         let view = match hit.get("hidden").and_then(Value::as_bool) {
@@ -161,14 +180,23 @@ pub fn expand(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place.url, environment)?;
-    let found = done(remote.original(&args.conversation, &args.handle, args.range.as_deref()))?;
+    let gateway = Gateway::at(&args.place.url, environment)?;
+    let range = args.range.as_deref();
+    let found = gateway.ask(|it| it.original(&args.conversation, &args.handle, range))?;
     if args.place.json {
         console.json(&found)?;
     } else {
-        let (title, section) = (text(&found, "title"), text(&found, "section"));
-        console.note(format!("{title}, {section}"));
-        console.original(text(&found, "text").as_bytes())?;
+        let (title, original) = (text(&found, "title"), text(&found, "text"));
+        let bytes = found.get("bytes").and_then(Value::as_u64).unwrap_or(0);
+        console.note(match original {
+            "" if bytes > 0 => format!(
+                "{title}: nothing is in this range; the whole has {} bytes",
+                figures::count(bytes)
+            ),
+            "" => format!("{title}: empty"),
+            _ => format!("{title}, {}", text(&found, "section")),
+        });
+        console.original(original.as_bytes())?;
     }
     Ok(Exit::Success)
 }
@@ -179,23 +207,18 @@ pub fn order(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    done(remote(&args.url, environment)?.order(&args.conversation, order))?;
+    let gateway = Gateway::at(&args.url, environment)?;
+    gateway.ask(|it| it.order(&args.conversation, order))?;
     console.note("The next request carries it out.");
     Ok(Exit::Success)
 }
 
-/// Connects to a gateway.
-fn remote(url: &str, environment: &Environment) -> Result<Remote, Failure> {
-    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
-    Remote::new(url, token).map_err(|error| failure(&error))
-}
-
-fn done<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, Failure> {
-    runtime()?.block_on(answer).map_err(|error| failure(&error))
-}
-
-fn failure(error: &RemoteError) -> Failure {
-    Failure::of(error).exiting(Exit::Failed)
+/// Reads a query, which must say something.
+fn words(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("expected at least one word"),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {

@@ -40,13 +40,14 @@ enum Bench {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Puts sentences in ten languages (rules, orders, facts, preferences, decisions)
-into recorded sessions, as messages of the user, and replays them. \"Verbatim\" is
-the share of the sentences within the room for the user's words that the newest
-request holds; \"listed\" counts those for which there was no room, and
-\"inverted\" those that lost their negation.
+Puts sentences in ten languages (rules, orders, facts, preferences, decisions) \
+into recorded sessions, as messages of the user, and replays them. \"Verbatim\" \
+counts the sentences that the newest request holds; \"listed\" counts those for \
+which the user's words had no room, \"of the rest\" is the share of all others that \
+stands verbatim, and \"inverted\" counts those that lost their negation. A dash \
+means that there was nothing to judge.
 
-\"extractive\" makes summaries without a model. \"forgets\" stands for a model that
+\"extractive\" makes summaries without a model. \"forgets\" stands for a model that \
 writes down nothing.
 
 Example:
@@ -106,11 +107,60 @@ fn print(survived: &Survived, console: &mut Console) -> Result<(), Failure> {
         .iter()
         .map(|(row, _)| format!("{}, {}, after {}", row.route, row.place.as_str(), row.after))
         .collect();
-    let columns = [
-        Column::of("sentences", &all, |(_, it)| it.said.to_string()),
-        Column::of("verbatim", &all, |(_, it)| figures::percent(it.share())),
-        Column::of("listed", &all, |(_, it)| it.listed.to_string()),
-        Column::of("inverted", &all, |(_, it)| it.inverted.to_string()),
-    ];
+    let columns = columns(&all);
     console.lines(table::render("run", &names, &columns, console.width))
+}
+
+/// A share alone would pass 4 of 20 sentences for 100 %, where the other 16 are listed.
+fn columns(rows: &[(&Row, &Tally)]) -> [Column; 4] {
+    const NOTHING: &str = "–";
+    let count = |heading: &str, of: fn(&Tally) -> String| {
+        Column::of(heading, rows, |(_, tally)| match tally.said {
+            0 => NOTHING.to_owned(),
+            _ => of(tally),
+        })
+    };
+    [
+        count("verbatim", |it| format!("{} of {}", it.kept, it.said)),
+        count("listed", |it| it.listed.to_string()),
+        count("of the rest", |it| {
+            it.share()
+                .map_or_else(|| NOTHING.to_owned(), figures::percent)
+        }),
+        count("inverted", |it| it.inverted.to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::survival::{Placement, Row, Tally};
+
+    use super::columns;
+
+    #[test]
+    fn listed_sentences_do_not_pass_for_verbatim_ones() {
+        let row = Row {
+            route: "compact",
+            place: Placement::Early,
+            after: 10,
+        };
+        let tally = |said, kept, listed| Tally {
+            said,
+            kept,
+            listed,
+            inverted: 0,
+        };
+        let tallies = [tally(20, 4, 16), tally(20, 0, 20), tally(0, 0, 0)];
+        let rows: Vec<_> = tallies.iter().map(|tally| (&row, tally)).collect();
+        let cells = columns(&rows).map(|column| column.cells.join(" | "));
+        assert_eq!(
+            cells,
+            [
+                "4 of 20 | 0 of 20 | –",
+                "16 | 20 | –",
+                "100 % | – | –",
+                "0 | 0 | –"
+            ]
+        );
+    }
 }

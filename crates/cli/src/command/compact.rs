@@ -21,8 +21,8 @@ use crate::size;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The output has the format of the input file. The newest messages stay unchanged,
-and a tool call stays with its results. The file itself is the only copy of what
+The output has the format of the input file. The newest messages stay unchanged, \
+and a tool call stays with its results. The file itself is the only copy of what \
 the summary replaces, so keep it.
 
 Examples:
@@ -81,7 +81,7 @@ struct Compacted {
 }
 
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
-    loading::note_model(args.model.as_deref(), console);
+    loading::note_counting(args.model.as_deref(), console);
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let index = choose(args, &loaded)?;
     let Some(session) = loaded.document.sessions.get(index) else {

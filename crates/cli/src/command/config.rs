@@ -9,10 +9,10 @@ use crate::settings::{SettingArgs, effective};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints a complete ebbtide.toml with the source of each value. Flags override the
-environment (EBBTIDE_POLICY_WINDOW sets policy.window, and so on), which
-overrides the file, which overrides the defaults. The file is the one that
---config or EBBTIDE_CONFIG names, or ./ebbtide.toml, or ebbtide/ebbtide.toml in
+Prints a complete ebbtide.toml with the source of each value. Flags override the \
+environment (EBBTIDE_POLICY_WINDOW sets policy.window, and so on), which \
+overrides the file, which overrides the defaults. The file is the one that \
+--config or EBBTIDE_CONFIG names, or ./ebbtide.toml, or ebbtide/ebbtide.toml in \
 the user's configuration folder. Secrets are not shown.
 
 Examples:

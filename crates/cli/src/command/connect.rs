@@ -31,17 +31,17 @@ use crate::failure::{Exit, Failure};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command writes the gateway's URL and an MCP server named `ebbtide` into the
-client's settings, and for Claude Code also hooks around a compaction. It lists
+The command writes the gateway's URL and an MCP server named `ebbtide` into the \
+client's settings, and for Claude Code also hooks around a compaction. It lists \
 every change and keeps a copy of the files in Ebbtide's data folder.
 
---undo restores the files, byte for byte. If a file was edited in the meantime,
+--undo restores the files, byte for byte. If a file was edited in the meantime, \
 only Ebbtide's settings are removed from it.
 
-A gateway with an administrator's token, or on another machine, answers the
-hooks and the memory tools only if they send a key. --key-variable names the
-environment variable that holds it: the API key that the client itself uses, or
-the administrator's token. The settings hold the name, never the key; --undo
+A gateway with an administrator's token, or on another machine, answers the \
+hooks and the memory tools only if they send a key. --key-variable names the \
+environment variable that holds it: the API key that the client itself uses, or \
+the administrator's token. The settings hold the name, never the key; --undo \
 forgets it.
 
 Examples:

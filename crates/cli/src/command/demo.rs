@@ -19,10 +19,10 @@ use crate::{logs, size, strategy};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Starts a simulated provider and the gateway on free local ports. A real agent,
-driven by a scripted model, then reviews the files in a folder over HTTP: it
-lists, reads and searches them. The demo writes nothing there, and no data
-leaves this computer. The provider has the response times of a large hosted
+Starts a simulated provider and the gateway on free local ports. A real agent, \
+driven by a scripted model, then reviews the files in a folder over HTTP: it \
+lists, reads and searches them. The demo writes nothing there, and no data \
+leaves this computer. The provider has the response times of a large hosted \
 model, on a faster clock.
 
 Examples:

@@ -20,9 +20,9 @@ use crate::failure::{Exit, Failure};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command checks that the gateway answers and can store conversations, that
-requests arrive, that the MCP server answers, and which clients are connected.
-It exits with 1 if it finds a problem. If the gateway requires an admin token,
+The command checks that the gateway answers and can store conversations, that \
+requests arrive, that the MCP server answers, and which clients are connected. \
+It exits with 1 if it finds a problem. If the gateway requires an admin token, \
 set EBBTIDE_ADMIN_TOKEN.
 
 Examples:

@@ -6,6 +6,7 @@ mod window;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use context::Tokens;
 use context::coded::ErrorCode;
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use crate::codes;
 use crate::console::{Console, Tone};
 use crate::failure::{Exit, Failure};
 use crate::input;
-use crate::inspection::{Inspection, Kind};
+use crate::inspection::{Compactor, Inspection, Kind};
 use crate::loading::{self, Loaded};
 use crate::size;
 use crate::table::{self, Column};
@@ -44,7 +45,12 @@ pub struct InspectArgs {
     #[arg(long)]
     pub problems: bool,
     /// Show the window at this turn, one line a turn: role, kind, class, tokens, text
-    #[arg(long, value_name = "TURN", conflicts_with_all = ["problems", "json"])]
+    #[arg(
+        long,
+        value_name = "TURN",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        conflicts_with_all = ["problems", "json"]
+    )]
     pub at: Option<usize>,
     /// With --at: show only this many turns before and after it
     #[arg(long, value_name = "TURNS", requires = "at")]
@@ -79,7 +85,7 @@ const SHOWN_IN_FULL: usize = 3;
 
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     let bytes = input::read(&args.file)?;
-    loading::note_model(args.model.as_deref(), console);
+    loading::note_counting(args.model.as_deref(), console);
     if args.pulses
         && let Some(log) = pulses::lines(&bytes)
     {
@@ -115,9 +121,7 @@ pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     if args.json {
         print_json(&inspected, console)?;
     } else if args.problems {
-        for (session, _) in &inspected {
-            print_problems(session, console)?;
-        }
+        print_problems(&loaded, &inspected, console)?;
     } else if inspected.len() > SHOWN_IN_FULL {
         print_list(&loaded, &inspected, console)?;
     } else {
@@ -219,7 +223,11 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
         facts.push((
             "compaction",
             format!(
-                "by the client, before turn {}{before}; summary of {} tokens",
+                "by {}, before turn {}{before}; summary of {} tokens",
+                match compaction.by {
+                    Compactor::Client => "the client",
+                    Compactor::Ebbtide => "Ebbtide",
+                },
                 figures::count(compaction.before_turn as u64),
                 figures::count(compaction.summary_tokens),
             ),
@@ -365,15 +373,21 @@ fn print_list(
     ))
 }
 
-fn print_problems(session: &Session, console: &mut Console) -> Result<(), Failure> {
-    for problem in &session.problems {
+fn print_problems(
+    loaded: &Loaded,
+    inspected: &[Inspected<'_>],
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let path = loaded.path.display();
+    let problems = || inspected.iter().flat_map(|(session, _)| &session.problems);
+    for problem in problems() {
         console.line(format!(
-            "{}:{}: {}: {}",
-            session.title, problem.line, problem.code, problem.message
+            "{path}:{}: {}: {}",
+            problem.line, problem.code, problem.message
         ))?;
     }
-    if session.problems.is_empty() {
-        console.note(format!("{}: no problems", session.title));
+    if problems().next().is_none() {
+        console.note(format!("{path}: no problems"));
     }
     Ok(())
 }

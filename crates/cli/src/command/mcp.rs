@@ -31,10 +31,10 @@ const INTERNAL: i64 = -32_603;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Clients that speak MCP over HTTP need no process: give them the address
-http://127.0.0.1:4000/mcp. This command is for those that start a process.
-If the gateway requires a token, set EBBTIDE_KEY to the API key that the agent
-uses: then its tools see the conversations of that key and no others. Without
+Clients that speak MCP over HTTP need no process: give them the address \
+http://127.0.0.1:4000/mcp. This command is for those that start a process. \
+If the gateway requires a token, set EBBTIDE_KEY to the API key that the agent \
+uses: then its tools see the conversations of that key and no others. Without \
 it, EBBTIDE_ADMIN_TOKEN is sent, which shows the agent all tenants.
 
 Example of a client's settings:

@@ -16,6 +16,7 @@ pub mod mcp;
 pub mod pin;
 pub mod plumb;
 pub mod purge;
+pub mod remote;
 pub mod replay;
 pub mod serve;
 pub mod sim;

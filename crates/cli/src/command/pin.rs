@@ -2,21 +2,19 @@
 
 use clap::{ArgGroup, Args, Subcommand};
 use context::pin::{PinError, Subject};
-use gateway::config::Secret;
-use gateway::{Remote, RemoteError};
 use serde_json::Value;
 
-use crate::command::runtime;
+use crate::command::remote::Gateway;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A pinned text stays in the model's context verbatim, through every compaction.
-One pin may take 15 % of the window, and all pins together 25 %.
-The x-ebbtide-conversation header of each response holds the conversation's ID;
-the dashboard shows it too. If the gateway requires an admin token, set
+A pinned text stays in the model's context verbatim, through every compaction. \
+One pin may take 15 % of the window, and all pins together 25 %. \
+The x-ebbtide-conversation header of each response holds the conversation's ID; \
+the dashboard shows it too. If the gateway requires an admin token, set \
 EBBTIDE_ADMIN_TOKEN.
 
 Examples:
@@ -46,7 +44,7 @@ pub enum Action {
         override_usage = "ebbtide pin add [OPTIONS] <CONVERSATION> <TEXT|--turn <N>|--path <FILE>>"
     )]
     Add {
-        /// Conversation ID
+        /// Conversation ID, or its first digits
         conversation: String,
         /// Text to pin
         text: Option<String>,
@@ -62,14 +60,14 @@ pub enum Action {
     },
     /// Remove a pin
     Remove {
-        /// Conversation ID
+        /// Conversation ID, or its first digits
         conversation: String,
         /// Pin ID
         pin: String,
     },
     /// List the pins
     List {
-        /// Conversation ID
+        /// Conversation ID, or its first digits
         conversation: String,
     },
 }
@@ -79,14 +77,12 @@ pub fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
-    let remote = Remote::new(&args.url, token).map_err(|error| failure(&error))?;
-    console.lines(runtime()?.block_on(act(&args.action, &remote))?)?;
+    let gateway = Gateway::at(&args.url, environment)?;
+    console.lines(act(&args.action, &gateway)?)?;
     Ok(Exit::Success)
 }
 
-async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
-    let failed = |error| failure(&error);
+fn act(action: &Action, gateway: &Gateway) -> Result<Vec<String>, Failure> {
     match action {
         Action::Add {
             conversation,
@@ -100,18 +96,17 @@ async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
                 (None, Some(path)) => Subject::File(path.clone()),
                 (None, None) => Subject::Text(text.clone().unwrap_or_default()),
             };
-            let pin = remote.pin(conversation, &subject).await.map_err(failed)?;
+            let pin = gateway.ask(|it| it.pin(conversation, &subject))?;
             Ok(vec![line(&pin)])
         }
         Action::Remove { conversation, pin } => {
-            let removed = remote.unpin(conversation, pin).await.map_err(failed)?;
-            match removed {
+            match gateway.ask(|it| it.unpin(conversation, pin))? {
                 true => Ok(vec!["removed".to_owned()]),
                 false => Err(no_such_pin(pin)),
             }
         }
         Action::List { conversation } => {
-            let detail = remote.conversation(conversation).await.map_err(failed)?;
+            let detail = gateway.ask(|it| it.conversation(conversation))?;
             let pins = detail.get("pins").and_then(Value::as_array);
             Ok(pins.into_iter().flatten().map(line).collect())
         }
@@ -135,8 +130,4 @@ fn line(pin: &Value) -> String {
     let text = |name: &str| pin.get(name).and_then(Value::as_str).unwrap_or_default();
     let shown = gateway::dashboard::one_line(text("text"), usize::MAX);
     format!("{}  {:5}  {shown}", text("id"), text("origin"))
-}
-
-fn failure(error: &RemoteError) -> Failure {
-    Failure::of(error).exiting(Exit::Failed)
 }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use history::{ConversationId, Engine as _, HistoryError, Limits, Purge, Purged, Tenant};
+use history::{ConversationId, Engine as _, HistoryError, Purge, Purged, Record, Tenant};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
 use lab::figures;
 
+use crate::command::store;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -17,16 +18,16 @@ use crate::settings::default_store;
 #[command(
     override_usage = "ebbtide purge [--store <PATH>] [--yes] WHAT...",
     after_help = "\
-WHAT is --all, or at least one of --older-than, --conversation and --tenant.
-Several conditions combine with AND: --tenant ID --older-than 30d deletes that
+WHAT is --all, or at least one of --older-than, --conversation and --tenant. \
+Several conditions combine with AND: --tenant ID --older-than 30d deletes that \
 tenant's old conversations.
 
 Without --yes, the command only reports what it would delete.
 
-A conversation is deleted with its pins, turns, summaries and messages, except
-for those that another conversation shares. The costs by day of the selected
-tenants leave too, uncounted: all of them, or with --older-than those of earlier
-days; with --conversation none. The freed space in the file is
+A conversation is deleted with its pins, turns, summaries and messages, except \
+for those that another conversation shares. The costs by day of the selected \
+tenants leave too, uncounted: all of them, or with --older-than those of earlier \
+days; with --conversation none. The freed space in the file is \
 overwritten and returned to the file system. The gateway may keep running.
 
 Examples:
@@ -82,7 +83,7 @@ pub fn run(
         None => default_store(environment, console)?,
     };
     let failed = |error| Failure::of_store(&error, &path);
-    let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
+    let store = store::open(&path)?;
     let what = Purge {
         tenant: args.tenant,
         conversation: args.conversation,
@@ -130,12 +131,10 @@ fn is_there(
 }
 
 fn shown(purged: &Purged) -> String {
-    let counted =
-        |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
     format!(
         "{}, {} and {}",
-        counted(purged.conversations, "conversation"),
-        counted(purged.turns, "turn"),
-        counted(purged.marks, "summary mark")
+        Record::Conversation.counted(purged.conversations),
+        Record::Turn.counted(purged.turns),
+        Record::Mark.counted(purged.marks)
     )
 }

@@ -29,9 +29,9 @@ Examples:
   OPENAI_BASE_URL=http://127.0.0.1:4000/v1 my-agent
   codex -c 'openai_base_url=\"http://127.0.0.1:4000/v1\"'
 
-The gateway forwards the clients' API keys and stores none. It stores the
-conversations. `ebbtide config` prints the effective configuration. See
-docs/settings.md for all settings, and docs/gateway.md for all headers, paths
+The gateway forwards the clients' API keys and stores none. It stores the \
+conversations. `ebbtide config` prints the effective configuration. See \
+docs/settings.md for all settings, and docs/gateway.md for all headers, paths \
 and metrics.")]
 pub struct ServeArgs {
     #[command(flatten)]

@@ -22,11 +22,11 @@ Examples:
   ebbtide sim --listen 127.0.0.1:0 --window 64000 --log requests.jsonl
   ANTHROPIC_BASE_URL=http://127.0.0.1:4010 ANTHROPIC_API_KEY=any my-agent
 
-Serves Anthropic Messages, OpenAI Chat Completions and OpenAI Responses,
-accepts any key, and rejects what the documented rules reject. It echoes the
-user, unless a user line `@sim say TEXT`, `@sim think TEXT` or `@sim call TOOL
-{ARGUMENTS}` scripts the next response. The header x-sim-fault makes one
-request fail: 429[:SECONDS], 500, 529, reset, cut[:EVENTS], summary-empty,
+Serves Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, \
+accepts any key, and rejects what the documented rules reject. It echoes the \
+user, unless a user line `@sim say TEXT`, `@sim think TEXT` or `@sim call TOOL \
+{ARGUMENTS}` scripts the next response. The header x-sim-fault makes one \
+request fail: 429[:SECONDS], 500, 529, reset, cut[:EVENTS], summary-empty, \
 summary-garbage, summary-late[:SECONDS], summary-never, summary-unavailable.")]
 pub struct SimArgs {
     /// Address to listen on; port 0 picks a free one

@@ -16,12 +16,12 @@ const LONGEST: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Claude Code runs a command for its status line and passes a description of the
+Claude Code runs a command for its status line and passes a description of the \
 session. In ~/.claude/settings.json:
   {\"statusLine\": {\"type\": \"command\", \"command\": \"ebbtide statusline\"}}
 
-The line shows how full the window is, whether a summary is ready, and the number
-of pins: `62 % · summary ready · 2 pins`. If the gateway requires an admin token,
+The line shows how full the window is, whether a summary is ready, and the number \
+of pins: `62 % · summary ready · 2 pins`. If the gateway requires an admin token, \
 set EBBTIDE_ADMIN_TOKEN.")]
 pub struct StatuslineArgs {
     /// URL of the gateway

@@ -1,6 +1,7 @@
 //! `ebbtide store`: checks, repairs and copies a store.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -28,13 +29,14 @@ The gateway may keep running. The exit status is 1 if something is damaged.")]
     Check(FileArgs),
     /// Copy everything that is intact into a new file, which takes the old one's place
     #[command(after_help = "\
-Stop the gateway first. The damaged file stays beside the new one. A turn that
-follows a damaged turn is left out with it; the client's next request brings
+Stop the gateway first. The damaged file stays beside the new one. A turn that \
+follows a damaged turn is left out with it; the client's next request brings \
 both again.")]
     Repair(FileArgs),
     /// Copy the store, as it is at one moment, into one new file
     #[command(after_help = "\
-The gateway may keep running. An existing file is not overwritten.")]
+The gateway may keep running. An existing file is not overwritten, and the \
+folder of the new one must exist.")]
     Backup(BackupArgs),
 }
 
@@ -72,11 +74,10 @@ pub fn run(
         Action::Check(args) => check(&args.path(environment, console)?, console),
         Action::Repair(args) => mend(&args.path(environment, console)?, console),
         Action::Backup(args) => {
-            let path = args.file.path(environment, console)?;
-            let failed = |error| Failure::of_store(&error, &path);
-            let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
-            let copied = store.backup(&args.to);
-            let bytes = copied.map_err(|error| Failure::of_store(&error, &args.to))?;
+            let store = open(&args.file.path(environment, console)?)?;
+            let to = free(&args.to)?;
+            let copied = store.backup(to);
+            let bytes = copied.map_err(|error| Failure::of_store(&error, to))?;
             let size = figures::bytes(bytes);
             console.line(format!("wrote {} ({size})", args.to.display()))?;
             Ok(Exit::Success)
@@ -84,9 +85,36 @@ pub fn run(
     }
 }
 
+/// Opens the store at `path`, which must exist.
+pub fn open(path: &Path) -> Result<Sqlite, Failure> {
+    must_exist(path)?;
+    Sqlite::open_existing(path, Limits::NONE).map_err(|error| Failure::of_store(&error, path))
+}
+
+/// The store's own error is about its settings, which are right where only the path is mistyped.
+fn must_exist(path: &Path) -> Result<(), Failure> {
+    match path.try_exists() {
+        Ok(false) => Err(Failure::NoStoreThere(path.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the path of a copy, if no file is there and its folder is. A folder that is not there may be a
+/// mistyped one, or one on a disk that is not mounted.
+fn free(to: &Path) -> Result<&Path, Failure> {
+    if to.symlink_metadata().is_ok() {
+        return Err(Failure::Exists(to.to_owned()));
+    }
+    let folder = to.parent().filter(|folder| *folder != Path::new(""));
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(to),
+        false => Err(Failure::unwritable(to)(io::ErrorKind::NotFound.into())),
+    }
+}
+
 fn check(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
     let failed = |error| Failure::of_store(&error, path);
-    let store = Sqlite::open_existing(path, Limits::NONE).map_err(failed)?;
+    let store = open(path)?;
     let found = store.check().map_err(failed)?;
     console.line(format!("{} checked", listed(&found.records)))?;
     if found.damaged.is_empty() {
@@ -103,6 +131,7 @@ fn check(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
 }
 
 fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
+    must_exist(path)?;
     console.note(format!("Store: {}", path.display()));
     let repaired = repair(path).map_err(|error| Failure::of_store(&error, path))?;
     console.line(format!("kept {}", listed(&repaired.kept)))?;
@@ -119,9 +148,7 @@ fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
 /// The counts of records, such as `30 turns, 2 pins`.
 fn listed(counts: &BTreeMap<Record, u64>) -> String {
     let counts = counts.iter().filter(|(_, count)| **count > 0);
-    let list: Vec<String> = counts
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    let list: Vec<String> = counts.map(|(kind, count)| kind.counted(*count)).collect();
     match list.is_empty() {
         true => "no records".to_owned(),
         false => list.join(", "),

@@ -30,12 +30,12 @@ use crate::settings::{SettingArgs, effective_anywhere, warn_of_ignored};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command runs with ANTHROPIC_BASE_URL and OPENAI_BASE_URL set to the gateway.
-`codex` gets its setting openai_base_url as well. No settings file changes. If a
-gateway already answers at the configured address, the command uses it;
-otherwise one runs until the command ends, and until other commands that use it
-have ended. A base URL that the environment sets already is the upstream, unless
-the settings name one. ./ebbtide.toml is not read, because it may belong to a
+The command runs with ANTHROPIC_BASE_URL and OPENAI_BASE_URL set to the gateway. \
+`codex` gets its setting openai_base_url as well. No settings file changes. If a \
+gateway already answers at the configured address, the command uses it; \
+otherwise one runs until the command ends, and until other commands that use it \
+have ended. A base URL that the environment sets already is the upstream, unless \
+the settings name one. ./ebbtide.toml is not read, because it may belong to a \
 project that you cloned; --config names it.
 
 Examples:

@@ -70,6 +70,10 @@ pub async fn run(
     screen: &mut Screen<'_>,
 ) -> Result<(Report, Servers), Failure> {
     let tree = Tree::read(&plan.folder)?;
+    // The gateway acts far above a quarter of the window.
+    if tree.tokens_at_most() * (PASSES as u64) < plan.window.get() / 4 {
+        return Err(tree.too_little());
+    }
     let workspace = Workspace::of(&tree);
     let client = client();
     // Loads the tokenizer now, so that its load time is not measured as a wait.

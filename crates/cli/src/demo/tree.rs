@@ -112,13 +112,23 @@ impl Tree {
             })
     }
 
+    /// More tokens than one pass over the tree takes: those of the text, and of the calls for each file.
+    pub fn tokens_at_most(&self) -> u64 {
+        const CALLS: u64 = 1_000;
+        self.files.len() as u64 * CALLS + self.bytes() / 2
+    }
+
     /// The failure for a tree with too little text.
     pub fn too_little(&self) -> Failure {
         Failure::TooLittleText {
             path: self.root.clone(),
             found_files: self.files.len(),
-            found_bytes: self.files.iter().map(|file| file.text.len() as u64).sum(),
+            found_bytes: self.bytes(),
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.text.len() as u64).sum()
     }
 }
 

@@ -180,6 +180,11 @@ fn a_summary_stands_for_all_that_earlier_ones_stood_for() {
             "{}",
             counted.stdout
         );
+        assert!(
+            !counted.stdout.contains("by the client"),
+            "{}",
+            counted.stdout
+        );
         let whole = run(program(&["compact", "-"]), file.as_bytes());
         assert_eq!(whole.stdout, file, "nothing to do gives back the file");
         let all = compact(&file, "0");

@@ -52,6 +52,15 @@ fn each_kind_of_bad_input() {
     );
     check(&["demo", "--dir", "mixed"], 2, "error[E0009]");
     check(&["demo", "--dir", "gone"], 1, "error[E0001]");
+    let empty = tempfile::tempdir().expect("a folder");
+    let folder = empty.path().to_str().expect("UTF-8");
+    let ran = check(&["demo", "--dir", folder], 2, "error[E0009]");
+    assert!(ran.stderr.starts_with("error["), "{}", ran.stderr);
+    check(
+        &["recall", "3058d555", " "],
+        2,
+        "expected at least one word",
+    );
     check(
         &["replay", "claude.jsonl", "--window", "64kb"],
         2,
@@ -84,6 +93,13 @@ fn a_wrong_name_gets_a_suggestion() {
     assert_eq!(ran.exit, 0);
     let warning = "warning: no model `gtp-4o` in the model table; did you mean `gpt-4o`?";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    for command in ["inspect", "compact"] {
+        let ran = ebbtide(&[command, "claude.jsonl", "--model", "nosuchmodel"]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let warning = "warning: no model `nosuchmodel` in the model table. Its tokenizer is unknown, so tokens are \
+                       estimated with a margin.\n";
+        assert!(ran.stderr.starts_with(warning), "{}", ran.stderr);
+    }
     let dated = [
         "inspect",
         "claude.jsonl",
@@ -91,6 +107,17 @@ fn a_wrong_name_gets_a_suggestion() {
         "claude-sonnet-4-5-20250929",
     ];
     assert_eq!(ebbtide(&dated).stderr, "");
+}
+
+#[test]
+fn skipped_files_are_named() {
+    for measure in ["regret", "receipt"] {
+        let ran = ebbtide(&["bench", measure, "mixed"]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let skipped = "skipped: mixed/empty.jsonl is empty (E0003)\n\
+                       skipped: mixed/package.json: the file is in no known transcript format (E0121)\n";
+        assert_eq!(ran.stderr, skipped);
+    }
 }
 
 #[test]

@@ -41,6 +41,32 @@ fn every_command_has_help_with_examples() {
     }
 }
 
+/// A line that is wrapped by hand and then by the program leaves a few words on a line of their own.
+#[test]
+fn no_line_of_help_ends_before_it_is_full() {
+    let page = ebbtide(&["docs", "cli"]).stdout;
+    let lines: Vec<&str> = page.lines().collect();
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with([' ', '#', '`']);
+    for pair in lines
+        .windows(2)
+        .filter(|it| it.iter().all(|it| is_prose(it)))
+    {
+        let word = pair[1].split(' ').next().unwrap_or_default();
+        let full = pair[0].chars().count() + 1 + word.chars().count();
+        assert!(full > 80, "{}\n{}", pair[0], pair[1]);
+    }
+}
+
+#[test]
+fn redo_has_help_of_its_own() {
+    let [undo, redo] = ["undo", "redo"].map(|command| ebbtide(&[command, "--help"]).stdout);
+    assert!(
+        undo.contains("a larger summary replaces the old one"),
+        "{undo}"
+    );
+    assert!(!redo.contains("a larger summary"), "{redo}");
+}
+
 #[test]
 fn nothing_at_all_shows_help_and_is_a_mistake() {
     let ran = ebbtide(&[]);

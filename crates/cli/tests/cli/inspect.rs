@@ -49,6 +49,16 @@ fn the_window_at_a_turn() {
 }
 
 #[test]
+fn a_turn_that_is_not_there_is_told() {
+    let late = ebbtide(&["inspect", "claude.jsonl", "--at", "600"]);
+    assert_eq!(late.exit, 0, "{}", late.stderr);
+    let told = "turns: this is the window at its end.\n";
+    assert!(late.stderr.contains(told), "{}", late.stderr);
+    let none = ebbtide(&["inspect", "claude.jsonl", "--at", "0"]);
+    assert_eq!((none.exit, none.stdout.as_str()), (2, ""));
+}
+
+#[test]
 fn its_pulses_and_how_its_agent_was() {
     let ran = ebbtide(&["inspect", "claude.jsonl", "--pulses"]);
     assert_eq!(ran.stdout.lines().count(), 3);

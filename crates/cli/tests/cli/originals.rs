@@ -93,6 +93,21 @@ fn what_a_summary_replaced_is_listed_found_and_printed_and_the_swap_taken_back()
         "{found}"
     );
     assert_eq!(run(&["expand", "turn:1"]).stdout, first);
+    let behind = run(&["expand", "turn:1", "--range", "9-12"]);
+    assert_eq!(behind.stdout, "");
+    let told = "nothing is in this range; the whole has";
+    assert!(behind.stderr.contains(told), "{}", behind.stderr);
+    let nothing = run(&["recall", "zyzzyva"]);
+    assert_eq!(nothing.stdout, "");
+    assert!(nothing.stderr.contains("No place"), "{}", nothing.stderr);
+    let short = ebbtide(&["lost", id.get(..8).unwrap_or_default(), "--url", &url]);
+    assert_eq!(short.stdout, lost, "{}", short.stderr);
+    for absent in ["zz", &"0".repeat(32)] {
+        let ran = ebbtide(&["lost", absent, "--url", &url]);
+        assert_eq!(ran.exit, 1, "{}", ran.stderr);
+        let told = ran.stderr.contains("error[E0820]") && ran.stderr.contains(&id);
+        assert!(told, "{}", ran.stderr);
+    }
     let line = run(&["expand", "turn:1", "--range", "3-3"]).stdout;
     assert_eq!(line.trim_end(), "  It stays closed on Sundays.");
 

@@ -63,34 +63,34 @@ fn a_preview_deletes_nothing_and_yes_deletes() {
         check(
             &place,
             &["--older-than", "30d"],
-            "would delete 2 conversations, 2 turns and 2 summary marks",
+            "would delete 2 conversations, 2 turns and 2 summaries",
         );
     }
     check(
         &place,
         &[&of_one[..], &["--older-than", "1w", "--yes"]].concat(),
-        "deleted 1 conversation, 1 turn and 1 summary mark",
+        "deleted 1 conversation, 1 turn and 1 summary",
     );
     check(
         &place,
         &["--older-than", "30d", "--yes"],
-        "deleted 1 conversation, 1 turn and 1 summary mark",
+        "deleted 1 conversation, 1 turn and 1 summary",
     );
     let second = sample::conversation_id(2).to_string();
     check(
         &place,
         &[&of_one[..], &["--conversation", &second, "--yes"]].concat(),
-        "deleted 1 conversation, 2 turns and 1 summary mark",
+        "deleted 1 conversation, 2 turns and 1 summary",
     );
     check(
         &place,
         &of_one,
-        "would delete 0 conversations, 0 turns and 0 summary marks",
+        "would delete 0 conversations, 0 turns and 0 summaries",
     );
     check(
         &place,
         &["--all", "--yes"],
-        "deleted 1 conversation, 2 turns and 1 summary mark",
+        "deleted 1 conversation, 2 turns and 1 summary",
     );
     let store = Sqlite::open(&place, Limits::NONE).expect("a store");
     assert_eq!(store.tenants(), Ok(Vec::new()));
@@ -109,7 +109,7 @@ fn a_conversation_that_is_not_there_is_no_reason_to_remove_anything() {
     check(
         &place,
         &["--all"],
-        "would delete 4 conversations, 6 turns and 4 summary marks",
+        "would delete 4 conversations, 6 turns and 4 summaries",
     );
 }
 
@@ -144,7 +144,7 @@ fn what_is_to_go_has_to_be_said() {
     assert_eq!(ran.exit, 1, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .starts_with("error[E0511]: cannot open the store"),
+            .starts_with("error[E0027]: there is no store at "),
         "{}",
         ran.stderr
     );

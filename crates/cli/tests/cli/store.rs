@@ -58,7 +58,15 @@ fn a_sound_store_is_checked_and_copied() {
     assert_eq!(store("check", Path::new(&copy), &[]).stdout, ran.stdout);
     let again = store("backup", &place, &[&copy]);
     assert_eq!(again.exit, 1);
-    assert!(again.stderr.contains("the file exists"), "{}", again.stderr);
+    let told = format!(
+        "error[E0028]: {copy} exists already\nhint: Choose another name for the new file. Nothing was changed.\n"
+    );
+    assert_eq!(again.stderr, told);
+    let nowhere = folder.path().join("absent/copy.db").display().to_string();
+    let ran = store("backup", &place, &[&nowhere]);
+    assert_eq!(ran.exit, 1);
+    assert!(ran.stderr.contains("error[E0008]"), "{}", ran.stderr);
+    assert!(!folder.path().join("absent").exists(), "no folder is made");
 }
 
 #[test]
@@ -67,7 +75,7 @@ fn a_damaged_store_is_told_of_and_repaired() {
     damage(&place);
     let ran = store("check", &place, &[]);
     assert_eq!(ran.exit, 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("damaged: 1 turns"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("damaged: 1 turn\n"), "{}", ran.stdout);
     assert!(
         ran.stderr.contains("ebbtide store repair"),
         "{}",
@@ -88,7 +96,10 @@ fn a_store_that_is_not_there_is_not_made() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("none.db");
     for action in ["check", "repair"] {
-        assert_ne!(store(action, &place, &[]).exit, 0, "{action}");
+        let ran = store(action, &place, &[]);
+        assert_eq!(ran.exit, 1, "{action}");
+        let told = format!("error[E0027]: there is no store at {}\n", place.display());
+        assert!(ran.stderr.starts_with(&told), "{action}: {}", ran.stderr);
         assert!(!place.exists(), "{action}");
     }
 }

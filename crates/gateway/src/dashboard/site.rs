@@ -185,6 +185,7 @@ impl Call<'_> {
                 (StatusCode::NOT_FOUND, "Not found")
             }
             ReportError::Refused { .. }
+            | ReportError::Which { .. }
             | ReportError::AtRest
             | ReportError::UnderWay
             | ReportError::NotKept => (StatusCode::UNPROCESSABLE_ENTITY, "Not done"),

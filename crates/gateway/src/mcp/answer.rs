@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::dashboard::one_line;
 use crate::error;
 use crate::report::{
-    Accepted, Expanded, Line, Lost, PinReport, QUOTED, Recalled, ReportError, Status, Unpinned,
+    Accepted, Expanded, Lost, PinReport, QUOTED, Recalled, ReportError, Status, Unpinned,
 };
 
 /// Why a call was not carried out.
@@ -47,21 +47,6 @@ impl Trouble {
             remedy: Some(
                 "A conversation begins with the first request that the gateway answers.".to_owned(),
             ),
-        }
-    }
-
-    /// The call may be about any of these conversations.
-    pub(super) fn which(candidates: &[&Line]) -> Self {
-        let mut message = error::meaning(error::WHICH).to_owned();
-        for line in candidates {
-            let (id, seen, turns) = (&line.id, &line.seen, line.turns);
-            let name = one_line(&line.name, 80);
-            let _ = write!(message, "\n{id}  {turns} turns, last seen {seen}  {name}");
-        }
-        Self {
-            code: error::WHICH,
-            message,
-            remedy: error::remedy(error::WHICH),
         }
     }
 

@@ -7,10 +7,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::answer::Trouble;
-use crate::report::{Line, ReportError, Reports, Viewer};
+use crate::report::{Line, ReportError, Reports, Viewer, named};
 
-/// The number of candidates that are named.
-const CANDIDATES: usize = 8;
 /// The pauses in which a call may still be on its way through the gateway.
 const PAUSES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(60);
@@ -38,7 +36,7 @@ pub(super) async fn conversation(
     let known = reports.list(viewer).await?.conversations;
     // A conversation that its client compacted goes on as another one, and the agent still names the old one.
     if let Some(name) = made.conversation {
-        return named(name, &known);
+        return Ok(named(name, &known)?);
     }
     if let [only] = known.as_slice() {
         return ConversationId::parse(&only.id).ok_or_else(Trouble::none);
@@ -58,20 +56,5 @@ pub(super) async fn conversation(
     }
     let ids: Vec<String> = callers.iter().map(ToString::to_string).collect();
     let may_be = |line: &&Line| ids.is_empty() || ids.contains(&line.id);
-    let candidates: Vec<&Line> = known.iter().filter(may_be).take(CANDIDATES).collect();
-    Err(Trouble::which(&candidates))
-}
-
-/// The conversation with this id, or the only one whose id begins so.
-fn named(name: &str, known: &[Line]) -> Result<ConversationId, Trouble> {
-    if let Some(id) = ConversationId::parse(name) {
-        return Ok(id);
-    }
-    let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
-    let fitting: Vec<&Line> = known.iter().filter(fits).take(CANDIDATES).collect();
-    match fitting.as_slice() {
-        [] => Err(Trouble::coded(&ReportError::NoConversation)),
-        [one] => ConversationId::parse(&one.id).ok_or_else(Trouble::none),
-        _ => Err(Trouble::which(&fitting)),
-    }
+    Err(ReportError::which(known.iter().filter(may_be)).into())
 }

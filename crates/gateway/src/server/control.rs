@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::dashboard::{PROTECTION, PageRequest};
 use crate::error;
 use crate::mcp;
-use crate::report::{Order, Report, ReportError, Viewer};
+use crate::report::{Order, Report, ReportError, Viewer, named};
 use crate::server::access::{Denied, Visitor};
 use crate::server::{State as Gateway, health, hooks};
 
@@ -137,6 +137,7 @@ impl Problem {
             }
             Self::Report(
                 ReportError::Refused { .. }
+                | ReportError::Which { .. }
                 | ReportError::AtRest
                 | ReportError::UnderWay
                 | ReportError::NotKept,
@@ -218,8 +219,18 @@ async fn json_of<T: Serialize>(report: Report<'_, T>) -> Result<Response, Proble
     Ok(axum::Json(report.await?).into_response())
 }
 
-fn conversation(id: &str) -> Result<ConversationId, Problem> {
-    ConversationId::parse(id).ok_or(Problem::Report(ReportError::NoConversation))
+/// Finds the viewer's conversation with this ID, or with one that begins so.
+async fn conversation(
+    gateway: &Gateway,
+    viewer: Viewer,
+    id: &str,
+) -> Result<ConversationId, Problem> {
+    // A whole ID needs no list, which takes time to make.
+    if let Some(id) = ConversationId::parse(id) {
+        return Ok(id);
+    }
+    let known = gateway.control.reports.list(viewer).await?.conversations;
+    Ok(named(id, &known)?)
 }
 
 async fn overview(State(gateway): Shared, viewer: Extension<Viewer>) -> Result<Response, Problem> {
@@ -231,7 +242,8 @@ async fn detail(
     viewer: Extension<Viewer>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    json_of(gateway.control.reports.detail(*viewer, conversation(&id)?)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(gateway.control.reports.detail(*viewer, id)).await
 }
 
 /// The range of the turns to return with a summary.
@@ -252,8 +264,8 @@ async fn replaced(
     let mark = MarkId::parse(&mark).ok_or(Problem::Report(ReportError::NoMark))?;
     let count = turns.count.unwrap_or(TURNS);
     let range = turns.from..turns.from.saturating_add(count);
-    let reports = &gateway.control.reports;
-    json_of(reports.replaced(*viewer, conversation(&id)?, mark, range)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(gateway.control.reports.replaced(*viewer, id, mark, range)).await
 }
 
 /// The turn at which to show the window.
@@ -269,8 +281,8 @@ async fn window(
     place: Result<Query<WindowQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let Query(place) = place.map_err(|_| Problem::Bad("`at` must be a number"))?;
-    let reports = &gateway.control.reports;
-    json_of(reports.window(*viewer, conversation(&id)?, place.at)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(gateway.control.reports.window(*viewer, id, place.at)).await
 }
 
 /// The summary whose losses to return.
@@ -287,8 +299,8 @@ async fn lost(
 ) -> Result<Response, Problem> {
     let parse = |mark: String| MarkId::parse(&mark).ok_or(ReportError::NoMark);
     let mark = of.mark.map(parse).transpose()?;
-    let reports = &gateway.control.reports;
-    json_of(reports.lost(*viewer, conversation(&id)?, mark)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(gateway.control.reports.lost(*viewer, id, mark)).await
 }
 
 /// The original to return, and the section of it.
@@ -309,8 +321,14 @@ async fn original(
     let handle = Handle::parse(&wanted.handle).map_err(refused)?;
     let section = wanted.section.as_deref().map(Section::parse).transpose();
     let what = (handle, section.map_err(refused)?);
-    let reports = &gateway.control.reports;
-    json_of(reports.expand(*viewer, conversation(&id)?, what, usize::MAX)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(
+        gateway
+            .control
+            .reports
+            .expand(*viewer, id, what, usize::MAX),
+    )
+    .await
 }
 
 /// The words to look for.
@@ -328,8 +346,14 @@ async fn recall(
 ) -> Result<Response, Problem> {
     let Query(asked) = asked.map_err(|_| Problem::Bad("`query` is missing"))?;
     let most = asked.most.unwrap_or(HITS);
-    let reports = &gateway.control.reports;
-    json_of(reports.recall(*viewer, conversation(&id)?, asked.query, most)).await
+    let id = conversation(&gateway, *viewer, &id).await?;
+    json_of(
+        gateway
+            .control
+            .reports
+            .recall(*viewer, id, asked.query, most),
+    )
+    .await
 }
 
 /// The body of a request to set a pin: a text, a turn (with so many turns that end with it), or a path.
@@ -359,7 +383,7 @@ async fn pin(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    let id = conversation(&id)?;
+    let id = conversation(&gateway, *viewer, &id).await?;
     let pin = serde_json::from_slice(&body).ok().and_then(NewPin::subject);
     let subject = pin.ok_or(Problem::Bad(
         "the body must be {\"text\": \"…\"}, {\"turn\": 14} or {\"path\": \"…\"}",
@@ -378,7 +402,7 @@ async fn unpin(
     viewer: Extension<Viewer>,
     Path((id, pin)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let id = conversation(&id)?;
+    let id = conversation(&gateway, *viewer, &id).await?;
     let pin = PinId::parse(&pin).ok_or(Problem::Bad("a pin id has eight hexadecimal digits"))?;
     let removed = gateway.control.reports.unpin(*viewer, id, pin).await?;
     Ok(axum::Json(json!({"removed": removed})).into_response())
@@ -422,11 +446,8 @@ async fn order(
     id: &str,
     order: Order,
 ) -> Result<Response, Problem> {
-    gateway
-        .control
-        .reports
-        .order(viewer, conversation(id)?, order)
-        .await?;
+    let id = conversation(gateway, viewer, id).await?;
+    gateway.control.reports.order(viewer, id, order).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(json!({"accepted": true}))).into_response())
 }
 

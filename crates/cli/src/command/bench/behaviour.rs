@@ -23,18 +23,18 @@ use crate::table::{self, Column};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In each case the user says something first, 40 exchanges about files follow, and
-the user asks last: for a rule to be followed (8 cases), for a fact (8), for the
-task that is left when another one is closed (6), and for the state of the model's
-memory (5: the date, the time since the last message, the fullness of the window,
+In each case the user says something first, 40 exchanges about files follow, and \
+the user asks last: for a rule to be followed (8 cases), for a fact (8), for the \
+task that is left when another one is closed (6), and for the state of the model's \
+memory (5: the date, the time since the last message, the fullness of the window, \
 the compactions). The words of the answers decide; no model judges.
 
-\"whole\": the model is shown all of it. \"compacted\": the engine has replaced most
-of it with a summary made without a model. \"no note\": the same without the note
+\"whole\": the model is shown all of it. \"compacted\": the engine has replaced most \
+of it with a summary made without a model. \"no note\": the same without the note \
 about the memory. The interval holds the true share with 95 % confidence (Wilson).
 
-One run asks 54 questions, which takes about 400,000 tokens of input; the answers
-in between are scripted and cost nothing. The key comes from OPENAI_API_KEY and
+One run asks 54 questions, which takes about 400,000 tokens of input; the answers \
+in between are scripted and cost nothing. The key comes from OPENAI_API_KEY and \
 goes to the endpoint. Exit status 3: the time was not enough for all questions.
 
 Example:

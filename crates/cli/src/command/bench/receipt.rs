@@ -15,9 +15,9 @@ use crate::table::{self, Column};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Cuts sessions where the client compacted them, and at every 30,000 tokens. Of
-the identifiers and decisions that the agent needed in its next 40 messages and
-could no longer see, counts those that the first 20 entries of the receipt hold.
+Cuts sessions where the client compacted them, and at every 30,000 tokens. Of \
+the identifiers and decisions that the agent needed in its next 40 messages and \
+could no longer see, counts those that the first 20 entries of the receipt hold. \
 \"newest first\" is the same list by age.
 
 Example:

@@ -14,14 +14,14 @@ use crate::table::{self, Column};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Counts what agents did again in the 40 steps after each compaction that the
-client made itself: files read, names searched, commands that failed, closed
-tasks reopened, and sentences that the user had to repeat. It counts only what
+Counts what agents did again in the 40 steps after each compaction that the \
+client made itself: files read, names searched, commands that failed, closed \
+tasks reopened, and sentences that the user had to repeat. It counts only what \
 the compaction had hidden.
 
-The recorded agent acted on the client's own summary. \"ours\" is what
-Ebbtide's view in the same place would not have shown either. \"nothing hidden\"
-is what agents do again while they still see everything: the figure of a
+The recorded agent acted on the client's own summary. \"ours\" is what \
+Ebbtide's view in the same place would not have shown either. \"nothing hidden\" \
+is what agents do again while they still see everything: the figure of a \
 compaction that loses nothing.
 
 Example:

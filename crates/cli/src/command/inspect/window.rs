@@ -41,6 +41,13 @@ pub(super) fn print(
     counter: &dyn TokenCounter,
     console: &mut Console,
 ) -> Result<(), Failure> {
+    let turns = session.turns.len();
+    if place.at > turns {
+        console.note(format!(
+            "The session has {}: this is the window at its end.",
+            figures::plural(turns, "turn")
+        ));
+    }
     let limit = place.fit.unwrap_or(LIMIT);
     let said = match place.around {
         Some(around) => place.at.saturating_add(around),

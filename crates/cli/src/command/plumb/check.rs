@@ -19,8 +19,8 @@ Examples:
   ebbtide plumb check strategies/*.plumb --strategy --json
   cat debate.plumb | ebbtide plumb check -
 
-Exits with 0 if every program can run, with 2 if one of them cannot, and with 1
-if a file cannot be read. Diagnostics go to standard error; with --json they go
+Exits with 0 if every program can run, with 2 if one of them cannot, and with 1 \
+if a file cannot be read. Diagnostics go to standard error; with --json they go \
 to standard output, for editors.")]
 pub struct CheckArgs {
     /// Programs; - reads standard input

@@ -15,8 +15,8 @@ Examples:
   ebbtide plumb desugar compaction.plumb
   ebbtide plumb desugar compaction.plumb | ebbtide plumb check -
 
-The output checks and runs like the program, but has no sessions: merge,
-barrier, map, filter and the other morphisms replace each protocol. Comments
+The output checks and runs like the program, but has no sessions: merge, \
+barrier, map, filter and the other morphisms replace each protocol. Comments \
 are dropped. Exits with 2 if the program cannot run.")]
 pub struct DesugarArgs {
     /// Program; - reads standard input

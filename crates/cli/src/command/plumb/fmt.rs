@@ -17,7 +17,7 @@ Examples:
   ebbtide plumb fmt --check strategies/*.plumb
   cat debate.plumb | ebbtide plumb fmt - > formatted.plumb
 
-Exits with 2 if a program does not parse, and leaves that file unchanged. With
+Exits with 2 if a program does not parse, and leaves that file unchanged. With \
 --check, exits with 1 if a program is not formatted, and names it.")]
 pub struct FmtArgs {
     /// Programs to format in place; - reads standard input and writes standard output

@@ -17,8 +17,8 @@ Examples:
   ebbtide plumb graph debate.plumb --process judge
   ebbtide plumb graph debate.plumb --process Mem.prepared -o prepared.svg
 
-The graph shows the network that runs, with processes expanded and the checks
-that the compiler adds. Each session is one node, or with --whole the network
+The graph shows the network that runs, with processes expanded and the checks \
+that the compiler adds. Each session is one node, or with --whole the network \
 that implements it. The SVG adapts to light and dark pages.")]
 pub struct GraphArgs {
     /// Program; - reads standard input

@@ -18,8 +18,8 @@ Examples:
   ebbtide plumb test notes.md
   ebbtide plumb test --update notes.md
 
-A code fence marked plumb holds a program. The fences below it hold the
-expected diagnostics and the expected runs; docs/plumb/README.md describes the
+A code fence marked plumb holds a program. The fences below it hold the \
+expected diagnostics and the expected runs; docs/plumb/README.md describes the \
 format. The page supplies the agents' responses; no model is called.
 
 Exits with 1 if an expectation fails.")]

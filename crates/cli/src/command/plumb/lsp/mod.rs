@@ -33,8 +33,8 @@ use workspace::Workspace;
 Examples:
   ebbtide plumb lsp
 
-Editors start this command; editors/README.md describes the setup. The server
-provides diagnostics, types and comments on hover, definitions, references,
+Editors start this command; editors/README.md describes the setup. The server \
+provides diagnostics, types and comments on hover, definitions, references, \
 renaming, symbols, semantic tokens, completion and formatting.")]
 pub struct LspArgs {
     /// Also look for modules in this folder, after the program's own folder

@@ -32,29 +32,30 @@ Examples:
   ebbtide plumb run debate.plumb --input debate.input.jsonl --log
   ebbtide plumb run two.plumb --process merged < records.jsonl > kept.jsonl
 
-Standard input holds JSON values, one or more per line. If the process takes
-strings, a line that is not JSON is a string itself. Standard output has one
-JSON value per line. If the process has several inputs or outputs, each value
-is an object with one field, the name of its port. Errors are JSON on standard
-error: {\"error\": word, \"category\": word, \"detail\": text, \"message\": lost
+Standard input holds JSON values, one or more per line. If the process takes \
+strings, a line that is not JSON is a string itself. Standard output has one \
+JSON value per line. If the process has several inputs or outputs, each value \
+is an object with one field, the name of its port. Errors are JSON on standard \
+error: {\"error\": word, \"category\": word, \"detail\": text, \"message\": lost \
 message}.
 
-The next message is read when every agent and tool is idle; with --ahead, as
-soon as there is room. File names in agents are relative to the program's
-folder. The providers anthropic and openai need ANTHROPIC_API_KEY or
-OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints.
-Ctrl-C or SIGTERM stops the run: work in progress is abandoned, memories are
+The next message is read when every agent and tool is idle; with --ahead, as \
+soon as there is room. File names in agents are relative to the program's \
+folder. The providers anthropic and openai need ANTHROPIC_API_KEY or \
+OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints. \
+Ctrl-C or SIGTERM stops the run: work in progress is abandoned, memories are \
 saved, and standard error says what was lost.
 
-With --state, agents continue with the memories of the last run: turns, pins,
-summaries, and the number of compactions. The file is created if it does not
-exist, and is readable only by you. It is replaced when all agents are idle
-between two lines of input, on Ctrl-C and SIGTERM, and at the end. A file that is damaged, newer than this
+With --state, agents continue with the memories of the last run: turns, pins, \
+summaries, and the number of compactions. The file is created if it does not \
+exist, and is readable only by you. It is replaced when all agents are idle \
+between two lines of input, on Ctrl-C and SIGTERM, and at the end. A file that \
+is damaged, newer than this \
 version or from another program is rejected.
 
-The end of the run says how many messages were lost. Exits with 1 if an error
-occurred during the run or messages were lost, and with 2 if the program cannot
-run. Messages that a barrier leaves over at the end are reported and not an
+The end of the run says how many messages were lost. Exits with 1 if an error \
+occurred during the run or messages were lost, and with 2 if the program cannot \
+run. Messages that a barrier leaves over at the end are reported and not an \
 error.")]
 pub struct RunArgs {
     /// Program to run

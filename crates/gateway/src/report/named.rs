@@ -1,0 +1,91 @@
+//! Finds a conversation by the beginning of its ID, which is easier to type than all 32 digits.
+
+use std::fmt::Write as _;
+
+use context::figures;
+use history::ConversationId;
+use jiff::Timestamp;
+
+use super::{Line, ReportError};
+use crate::dashboard::one_line;
+
+/// The number of candidates that are listed.
+const CANDIDATES: usize = 8;
+
+/// Returns the conversation with this ID, or the only one of these whose ID begins so.
+///
+/// # Errors
+/// [`ReportError::NoConversation`] and [`ReportError::Which`].
+pub(crate) fn named(name: &str, known: &[Line]) -> Result<ConversationId, ReportError> {
+    if let Some(id) = ConversationId::parse(name) {
+        return Ok(id);
+    }
+    let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
+    let fitting: Vec<&Line> = known.iter().filter(fits).collect();
+    match fitting.as_slice() {
+        [] => Err(ReportError::NoConversation),
+        [one] => ConversationId::parse(&one.id).ok_or(ReportError::NoConversation),
+        _ => Err(ReportError::which(fitting)),
+    }
+}
+
+impl ReportError {
+    /// A request may be about any of these conversations.
+    pub(crate) fn which<'a>(candidates: impl IntoIterator<Item = &'a Line>) -> Self {
+        let mut list = String::new();
+        for line in candidates.into_iter().take(CANDIDATES) {
+            let turns = figures::plural(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn");
+            let _ = write!(
+                list,
+                "\n{}  {turns}, last seen {}  {}",
+                line.id,
+                minute(&line.seen),
+                one_line(&line.name, 80)
+            );
+        }
+        Self::Which { list }
+    }
+}
+
+/// A time without the seconds and their fractions, which tell no two conversations apart.
+fn minute(time: &str) -> String {
+    let parsed: Result<Timestamp, _> = time.parse();
+    parsed.map_or_else(
+        |_| time.to_owned(),
+        |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, named};
+
+    fn line(start: &str, turns: u64) -> Line {
+        Line {
+            id: format!("{start:0<32}"),
+            name: "s".to_owned(),
+            turns,
+            seen: "2026-01-02T03:04:05.678901234Z".to_owned(),
+            ..Line::default()
+        }
+    }
+
+    #[test]
+    fn the_only_id_that_begins_so_is_meant() {
+        let known = [line("3058d555", 3), line("3058aaaa", 1)];
+        let found = |name: &str| match named(name, &known) {
+            Ok(id) => id.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(found("3058d"), known[0].id);
+        assert_eq!(found(&"f".repeat(32)), "f".repeat(32), "a whole ID");
+        for name in ["", "4", "s"] {
+            assert_eq!(found(name), "no such conversation", "{name}");
+        }
+        insta::assert_snapshot!(found("3058"), @r"
+        several conversations may be meant
+        3058d555000000000000000000000000  3 turns, last seen 2026-01-02 03:04 UTC  s
+        3058aaaa000000000000000000000000  1 turn, last seen 2026-01-02 03:04 UTC  s
+        ");
+    }
+}
