@@ -30,11 +30,13 @@ mod engine;
 mod error;
 mod file;
 mod purge;
+mod repair;
 mod rows;
 mod schema;
 mod sum;
 mod timestamp;
 
-pub use care::{Checked, Repaired, repair};
+pub use care::Checked;
 pub use claim::Claim;
 pub use engine::Sqlite;
+pub use repair::{Repaired, repair};
