@@ -12,6 +12,7 @@ use crate::damage::Damage;
 use crate::engine::Sqlite;
 use crate::error::{from_sqlite, from_sqlite_ref};
 use crate::file::{self, Missing};
+use crate::rows::node::Content;
 use crate::rows::{mark, node};
 use crate::schema;
 use crate::sum::{CHUNK, CONVERSATION, EDITION, ORIGINAL, OWNED, PIN, SPENT};
@@ -52,9 +53,9 @@ pub fn tables() -> [Table; 9] {
         OWNED.replace("?2", "owned.hash"),
     );
     let node = format!(
-        "{}, parent.id FROM node LEFT JOIN turn_sum ON turn_sum.node = node.n \
-         LEFT JOIN node AS parent ON parent.n = node.parent WHERE node.n > ?1 ORDER BY node.n LIMIT 1",
-        node::select()
+        "{}, parent.id FROM node {SUMMED} LEFT JOIN node AS parent ON parent.n = node.parent WHERE node.n > ?1 ORDER BY node.n LIMIT 1",
+        node::select(),
+        SUMMED = node::SUMMED,
     );
     // Also a message whose turn is not there: its row number may be the damaged part.
     let original = format!(
@@ -102,9 +103,10 @@ pub fn tables() -> [Table; 9] {
 }
 
 fn is_turn_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
-    let parent: Option<[u8; 16]> = row.get(8)?;
+    let parent: Option<[u8; 16]> = row.get(node::AFTER)?;
     let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
-    Ok(node::Kept::read(row)?.after(parent).is_ok())
+    let content = node::Kept::read(row)?.after(parent);
+    Ok(matches!(content, Content::Whole(_) | Content::Gap))
 }
 
 fn is_mark_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
