@@ -12,6 +12,8 @@ use crate::damage::Damage;
 use crate::engine::Sqlite;
 use crate::error::{from_sqlite, from_sqlite_ref};
 use crate::file::{self, Missing};
+use crate::gap;
+use crate::mend::Turns;
 use crate::rows::node::Content;
 use crate::rows::{mark, node};
 use crate::schema;
@@ -24,6 +26,25 @@ pub struct Checked {
     pub records: BTreeMap<Record, u64>,
     /// The number of damaged ones.
     pub damaged: BTreeMap<Record, u64>,
+    /// The damaged turns that have lost their text but not their place: they read as gaps.
+    pub emptied: u64,
+    /// The turns that stand on a turn whose place is lost. A repair leaves them out.
+    pub behind: u64,
+    /// The gaps that earlier repairs left.
+    pub gaps: u64,
+}
+
+impl Checked {
+    fn turns(&mut self, turns: &Turns) {
+        let damaged = turns.mended.len() as u64 + turns.lost;
+        self.records.insert(Record::Turn, turns.count());
+        let counts = [(Record::Turn, damaged), (Record::Structure, turns.places)];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        self.damaged.extend(counts);
+        self.behind = turns.behind.len() as u64;
+        let emptied = turns.mended.values().filter(|mend| !mend.is_proved);
+        self.emptied = emptied.count() as u64;
+    }
 }
 
 /// A table whose rows are checked one by one.
@@ -33,8 +54,8 @@ pub struct Table {
     /// The column of its row number.
     pub key: &'static str,
     /// A query of the first row after `?1`: its number and whether it is intact, and what `read` needs.
-    first: String,
-    read: fn(&Row<'_>) -> rusqlite::Result<bool>,
+    pub first: String,
+    pub read: fn(&Row<'_>) -> rusqlite::Result<bool>,
 }
 
 /// Tables in an order in which each row's references come first.
@@ -53,7 +74,8 @@ pub fn tables() -> [Table; 9] {
         OWNED.replace("?2", "owned.hash"),
     );
     let node = format!(
-        "{}, parent.id FROM node {SUMMED} LEFT JOIN node AS parent ON parent.n = node.parent WHERE node.n > ?1 ORDER BY node.n LIMIT 1",
+        "{}, parent.id FROM node {SUMMED} \
+         LEFT JOIN node AS parent ON parent.n = node.parent WHERE node.n > ?1 ORDER BY node.n LIMIT 1",
         node::select(),
         SUMMED = node::SUMMED,
     );
@@ -177,6 +199,34 @@ pub fn count(counts: &mut BTreeMap<Record, u64>, kind: Record) {
     *counts.entry(kind).or_insert(0) += 1;
 }
 
+/// The rows of a table that can be read.
+#[derive(Default)]
+pub struct Readable {
+    /// Intact rows with numbers that follow each other: the first and the last.
+    pub intact: Vec<(i64, i64)>,
+    pub damaged: Vec<i64>,
+    pub places: u64,
+}
+
+impl Readable {
+    pub fn of(source: &Connection, table: &Table) -> Result<Self, HistoryError> {
+        let mut found = Self::default();
+        walk(source, table, |seen| {
+            match seen {
+                Seen::Row(row, true) => match found.intact.last_mut() {
+                    Some((_, last)) if last.checked_add(1) == Some(row) => *last = row,
+                    _ => found.intact.push((row, row)),
+                },
+                Seen::Row(row, false) => found.damaged.push(row),
+                Seen::Unreadable => found.places += 1,
+                Seen::End => {}
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
 impl Sqlite {
     /// Checks the structure of the file and every row. Others may read and write meanwhile.
     ///
@@ -186,6 +236,10 @@ impl Sqlite {
         let mut found = Checked::default();
         self.readers().with(|connection| {
             for table in tables() {
+                if table.kind == Record::Turn {
+                    found.turns(&Turns::of(connection, &table)?);
+                    continue;
+                }
                 walk(connection, &table, |seen| {
                     match seen {
                         Seen::Row(_, is_intact) => {
@@ -200,6 +254,7 @@ impl Sqlite {
                     Ok(())
                 })?;
             }
+            found.gaps = gap::all(connection).len() as u64;
             if !is_structure_sound(connection) {
                 count(&mut found.damaged, Record::Structure);
             }

@@ -7,22 +7,26 @@ use context::TurnId;
 use history::{HistoryError, Record};
 use rusqlite::Connection;
 
-use crate::care::{Seen, Table, count, tables, walk};
+use crate::care::{Readable, Table, count, tables};
 use crate::checkpoint;
 use crate::connection::{self, set_patience};
 use crate::damage::Damage;
 use crate::error::from_sqlite;
 use crate::file::{self, Missing};
+use crate::gap;
+use crate::mend::{Mend, Turns};
 use crate::schema;
-use crate::sum::{CONVERSATION, JOURNAL, PLACE};
+use crate::sum::{CONVERSATION, GAP, JOURNAL, PLACE, TURN};
 
 /// The result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repaired {
     /// The records that were copied.
     pub kept: BTreeMap<Record, u64>,
-    /// The records that were left out: damaged, or standing on a damaged turn.
+    /// The records that were left out: damaged, or standing on a turn whose place is lost.
     pub lost: BTreeMap<Record, u64>,
+    /// The lost turns that left a gap in their place, so that the turns after them were kept.
+    pub gaps: u64,
     /// The damaged file under its new name.
     pub before: PathBuf,
 }
@@ -30,8 +34,9 @@ pub struct Repaired {
 /// Copies everything intact of the store at `path` into a new store that takes its place. The damaged file
 /// stays beside it under another name.
 ///
-/// A turn that stands on a damaged turn is left out with it. Its conversation stays, with its pins; its
-/// client's next request brings the turns again.
+/// A damaged turn leaves a [gap](context::Turn::gap), and the turns after it are kept. If its place is lost, too,
+/// the turns after it are left out. The conversation stays, with its pins; its client's next request brings the
+/// turns again.
 ///
 /// # Errors
 /// [`HistoryError::Busy`] if a process has the store open, [`HistoryError::Corrupt`] if nothing of it can be
@@ -55,7 +60,7 @@ pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
     )?);
     let copied = copy(&mut source, &fresh);
     drop(source);
-    let (kept, lost) = copied.inspect_err(|_| remove(&fresh))?;
+    let (kept, lost, gaps) = copied.inspect_err(|_| remove(&fresh))?;
     checkpoint::settle(&fresh)?;
     let before = beside(&file, "damaged");
     let moved = std::fs::rename(&file, &before).and_then(|()| std::fs::rename(&fresh, &file));
@@ -64,7 +69,12 @@ pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
         what: error.to_string(),
     })?;
     remove_log(&file);
-    Ok(Repaired { kept, lost, before })
+    Ok(Repaired {
+        kept,
+        lost,
+        gaps,
+        before,
+    })
 }
 
 /// Takes the file for this process alone.
@@ -86,35 +96,7 @@ fn hold(connection: &mut Connection) -> Result<(), HistoryError> {
 
 type Counts = BTreeMap<Record, u64>;
 
-/// The rows of a table that can be read.
-#[derive(Default)]
-struct Readable {
-    /// Intact rows with numbers that follow each other: the first and the last.
-    intact: Vec<(i64, i64)>,
-    damaged: Vec<i64>,
-    places: u64,
-}
-
-impl Readable {
-    fn of(source: &Connection, table: &Table) -> Result<Self, HistoryError> {
-        let mut found = Self::default();
-        walk(source, table, |seen| {
-            match seen {
-                Seen::Row(row, true) => match found.intact.last_mut() {
-                    Some((_, last)) if last.checked_add(1) == Some(row) => *last = row,
-                    _ => found.intact.push((row, row)),
-                },
-                Seen::Row(row, false) => found.damaged.push(row),
-                Seen::Unreadable => found.places += 1,
-                Seen::End => {}
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    }
-}
-
-fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), HistoryError> {
+fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts, u64), HistoryError> {
     let (mut kept, mut lost) = (Counts::new(), Counts::new());
     let name = fresh.to_string_lossy();
     source
@@ -122,13 +104,17 @@ fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), Histo
         .map_err(from_sqlite)?;
     // SQLite gives up a transaction that writes once a read within it meets a damaged page, also of another file.
     // So everything is read before the first write.
-    let mut readable = Vec::new();
+    let (mut readable, mut turns) = (Vec::new(), Turns::default());
     for table in tables() {
-        readable.push((Readable::of(source, &table)?, table));
+        match table.kind {
+            Record::Turn => turns = Turns::of(source, &table)?,
+            _ => readable.push((Readable::of(source, &table)?, table)),
+        }
     }
     source
         .execute_batch("BEGIN; INSERT INTO fresh.tenant SELECT * FROM main.tenant")
         .map_err(from_sqlite)?;
+    let gaps = copy_turns(source, &turns, (&mut kept, &mut lost))?;
     for (found, table) in readable {
         let intact = found
             .intact
@@ -155,21 +141,93 @@ fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), Histo
     // Where they cannot be read, people know less of what happened, and nothing else is lost.
     let _ = source.execute_batch(&journals);
     source.execute_batch("DETACH fresh").map_err(from_sqlite)?;
-    Ok((kept, lost))
+    Ok((kept, lost, gaps))
+}
+
+/// Copies the turns that keep their place, and returns the number of gaps among them.
+fn copy_turns(
+    source: &Connection,
+    turns: &Turns,
+    (kept, lost): (&mut Counts, &mut Counts),
+) -> Result<u64, HistoryError> {
+    let mut gaps = Vec::new();
+    for row in turns.rows() {
+        let mend = turns.mended.get(&row);
+        let (is_kept, is_gap) = match mend {
+            None => (copy_turn(source, row), false),
+            Some(mend) => (mend_turn(source, row, *mend), !mend.is_proved),
+        };
+        count(
+            if is_kept && !is_gap {
+                &mut *kept
+            } else {
+                &mut *lost
+            },
+            Record::Turn,
+        );
+        if is_kept && is_gap {
+            gaps.push(row);
+        }
+    }
+    let left_out = turns.lost + turns.behind.len() as u64;
+    for (kind, more) in [(Record::Turn, left_out), (Record::Structure, turns.places)] {
+        if more > 0 {
+            *lost.entry(kind).or_insert(0) += more;
+        }
+    }
+    gap::note(source, &gaps).map_err(from_sqlite)?;
+    Ok(gaps.len() as u64)
 }
 
 /// Copies a row; `false` if what it stands on was left out.
 fn copy_row(source: &Connection, table: &Table, row: i64) -> bool {
     let Table { name, key, .. } = table;
-    let insert = |name: &str, key: &str| {
-        let sql = format!("INSERT INTO fresh.{name} SELECT * FROM main.{name} WHERE {key} = ?1");
-        source.prepare_cached(&sql)?.execute([row])
+    let sql = format!("INSERT INTO fresh.{name} SELECT * FROM main.{name} WHERE {key} = ?1");
+    let copied = source
+        .prepare_cached(&sql)
+        .and_then(|mut copy| copy.execute([row]));
+    copied.is_ok_and(|rows| rows == 1)
+}
+
+fn copy_turn(source: &Connection, row: i64) -> bool {
+    [
+        "INSERT INTO fresh.node SELECT * FROM main.node WHERE n = ?1",
+        COPY_SUM,
+    ]
+    .iter()
+    .all(|sql| {
+        let copied = source
+            .prepare_cached(sql)
+            .and_then(|mut copy| copy.execute([row]));
+        copied.is_ok_and(|rows| rows == 1)
+    })
+}
+
+const COPY_SUM: &str = "INSERT INTO fresh.turn_sum SELECT * FROM main.turn_sum WHERE node = ?1";
+
+/// Copies the part of a damaged turn that is kept, with a new checksum.
+fn mend_turn(source: &Connection, row: i64, mend: Mend) -> bool {
+    // No id covers these columns of a proved turn, and nothing those of a gap, unless the checksum holds.
+    let holds = format!(
+        "EXISTS (SELECT 1 FROM main.turn_sum WHERE turn_sum.node = node.n AND turn_sum.sum IS {TURN})"
+    );
+    let (body, role, sum) = match mend.is_proved {
+        true => ("body", "role".to_owned(), TURN),
+        false => ("x''", format!("iif({holds}, role, 'other')"), GAP),
     };
-    let is_there = insert(name, key).is_ok_and(|rows| rows == 1);
-    match table.kind {
-        Record::Turn => is_there && insert("turn_sum", "node").is_ok_and(|rows| rows == 1),
-        _ => is_there,
-    }
+    let insert = format!(
+        "INSERT INTO fresh.node SELECT n, tenant, id, ?2, {role}, iif({holds}, provenance, 'said'), \
+           iif({holds}, at, NULL), iif({holds}, tokens, min(max(tokens, 0), length(body))), \
+           iif({holds}, text, min(max(text, 0), length(body))), {body} FROM main.node WHERE n = ?1"
+    );
+    let again = format!(
+        "INSERT INTO fresh.turn_sum SELECT node.n, {sum}, \
+           (SELECT original FROM main.turn_sum WHERE turn_sum.node = ?1) FROM fresh.node WHERE node.n = ?1"
+    );
+    let copied = source
+        .execute(&insert, (row, mend.parent))
+        .and_then(|_| source.execute(&again, [row]));
+    copied.is_ok_and(|rows| rows == 1)
 }
 
 /// Copies the place of a conversation whose row is damaged elsewhere; it shows everything.

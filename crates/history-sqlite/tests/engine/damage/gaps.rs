@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use context::Turn;
 use history::conformance::sample;
 use history::{Engine as _, Record};
+use history_sqlite::repair;
+use rusqlite::Connection;
 
 use super::{House, Read, TENANT, flip, keep};
 
@@ -56,25 +58,56 @@ fn a_damaged_turn_is_a_gap_between_intact_ones() {
     assert_eq!(engine.state().damaged, BTreeMap::from(ONE));
     let checked = engine.check().unwrap();
     assert_eq!(checked.damaged, BTreeMap::from(ONE));
+    assert_eq!((checked.emptied, checked.behind, checked.gaps), (1, 0, 0));
+}
+
+#[test]
+fn a_repair_keeps_the_turns_after_a_damaged_one() {
+    let (house, whole) = damaged();
+    let repaired = repair(&house.place()).unwrap();
+    assert_eq!(repaired.lost, BTreeMap::from(ONE));
+    assert_eq!(repaired.kept[&Record::Turn], 5);
+    assert_eq!(repaired.kept[&Record::Mark], 4);
+    assert_eq!(repaired.gaps, 1);
+    let engine = house.open();
+    is_whole_around_a_gap(house.read(&engine), &whole, "returns");
+    let checked = engine.check().unwrap();
+    assert_eq!((checked.damaged, checked.gaps), (BTreeMap::new(), 1));
+    drop(engine);
+    // Another repair keeps the gap, and knows that it is one.
+    assert_eq!(repair(&house.place()).unwrap().lost, BTreeMap::new());
+    let engine = house.open();
+    is_whole_around_a_gap(house.read(&engine), &whole, "returns");
+    assert_eq!(engine.check().unwrap().gaps, 1);
 }
 
 #[test]
 fn a_turn_that_comes_again_fills_its_gap() {
-    let (house, whole) = damaged();
-    let engine = house.open();
-    // A damaged turn is known once it was read.
-    house.read(&engine);
-    engine
-        .write(TENANT, &mut |store| keep(store, 4, &house.said))
-        .unwrap();
-    assert_eq!(house.read(&engine), whole);
-    assert_eq!(engine.state().damaged, BTreeMap::new());
-    assert_eq!(engine.check().unwrap().damaged, BTreeMap::new());
-    assert_eq!(house.read(&house.open()), whole);
+    let check = |is_repaired: bool| {
+        let (house, whole) = damaged();
+        if is_repaired {
+            repair(&house.place()).unwrap();
+        }
+        let engine = house.open();
+        if !is_repaired {
+            // A damaged turn is known once it was read.
+            house.read(&engine);
+        }
+        engine
+            .write(TENANT, &mut |store| keep(store, 4, &house.said))
+            .unwrap();
+        assert_eq!(house.read(&engine), whole, "{is_repaired}");
+        assert_eq!(engine.state().damaged, BTreeMap::new());
+        let checked = engine.check().unwrap();
+        assert_eq!((checked.damaged, checked.gaps), (BTreeMap::new(), 0));
+        assert_eq!(house.read(&house.open()), whole);
+    };
+    check(false);
+    check(true);
 }
 
 #[test]
-fn a_turn_that_its_id_proves_is_read() {
+fn a_turn_that_its_id_proves_is_read_and_kept() {
     let house = House::new();
     let whole = house.read(&house.open());
     house.sql("UPDATE node SET tokens = tokens + 9000000 WHERE n = 2");
@@ -84,8 +117,31 @@ fn a_turn_that_its_id_proves_is_read() {
         path.iter().map(Turn::readable).collect()
     };
     let engine = house.open();
-    assert_eq!(said(house.read(&engine)), said(whole));
+    assert_eq!(said(house.read(&engine)), said(whole.clone()));
     assert_eq!(engine.check().unwrap().damaged, BTreeMap::from(ONE));
+    drop(engine);
+    let repaired = repair(&house.place()).unwrap();
+    assert_eq!(repaired.lost, BTreeMap::new());
+    let engine = house.open();
+    assert_eq!(said(house.read(&engine)), said(whole));
+    assert_eq!(engine.check().unwrap().damaged, BTreeMap::new());
+}
+
+#[test]
+fn a_check_counts_the_turns_that_a_repair_will_leave_out() {
+    let house = House::new();
+    // The first row is gone from the table: what stands on it has no way to the root.
+    let connection = Connection::open(house.place()).unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM node WHERE n = 1")
+        .unwrap();
+    drop(connection);
+    let engine = house.open();
+    let checked = engine.check().unwrap();
+    drop(engine);
+    let repaired = repair(&house.place()).unwrap();
+    assert_eq!(checked.behind, repaired.lost[&Record::Turn]);
+    assert_eq!(checked.behind, 5);
 }
 
 #[test]
@@ -121,4 +177,9 @@ fn a_body_that_cannot_be_read_is_a_gap_too() {
             Ok(())
         })
         .unwrap();
+    drop(engine);
+    repair(&house.place()).unwrap();
+    let found = house.read(&house.open()).path.expect("a path");
+    assert_eq!(found[..2], said[..2]);
+    assert!(found[2].is_gap(), "{:?}", found[2]);
 }
