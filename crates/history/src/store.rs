@@ -107,6 +107,11 @@ pub trait NodeStore {
         Ok(false)
     }
 
+    /// Returns true if a damaged record of one of these turns was met, which [`restore`](Self::restore) mends.
+    fn is_damaged(&self, _turns: &[TurnId]) -> bool {
+        false
+    }
+
     /// Returns how much is stored.
     fn stored(&self) -> Result<Stored, HistoryError>;
 

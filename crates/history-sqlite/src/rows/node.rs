@@ -242,6 +242,10 @@ impl NodeStore for TenantStore<'_> {
         Ok(true)
     }
 
+    fn is_damaged(&self, turns: &[TurnId]) -> bool {
+        turns.iter().any(|id| self.access.damage.is_open(*id))
+    }
+
     fn stored(&self) -> Result<Stored, HistoryError> {
         Ok(self.held)
     }
