@@ -42,7 +42,8 @@ context::error_codes! {
     NO_MARK = "E0821", "the conversation has no such summary",
         "`GET /ebbtide/api/conversations/ID` lists its summaries.";
     STORE = "E0822", "the gateway's store failed",
-        "Check its disk; the gateway keeps forwarding requests.";
+        "Run `ebbtide doctor`. If records are damaged, stop the gateway and run `ebbtide store repair`; \
+         otherwise check the disk. The gateway keeps forwarding requests.";
     UNAUTHENTICATED = "E0823", "the request carries no credentials",
         "Send the admin token or your provider key as a bearer token.";
     FOREIGN = "E0824", "the request came from another site's page, or names another host",
