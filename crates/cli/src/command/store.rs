@@ -28,10 +28,10 @@ The gateway may keep running. The exit status is 1 if something is damaged.")]
     Check(FileArgs),
     /// Copy everything that is intact into a new file, which takes the old one's place
     #[command(after_help = "\
-Stop the gateway first. The damaged file stays beside the new one. A damaged turn
-leaves a gap, and the turns after it stay. Turns after one whose record cannot be
-read at all are left out; `ebbtide store check` counts them. What is missing comes
-back if the client sends the conversation again.")]
+Stop the gateway first. The damaged file stays beside the new one. A damaged
+turn leaves a gap, and the turns after it stay. Turns after one whose record
+cannot be read at all are left out; `ebbtide store check` counts them. What is
+missing comes back if the client sends the conversation again.")]
     Repair(FileArgs),
     /// Copy the store, as it is at one moment, into one new file
     #[command(after_help = "\
