@@ -10,7 +10,8 @@ context::error_codes! {
     TOO_SLOW = "E0802", "a request did not arrive in time",
         "Send it again; for slow connections raise `limits.read`.";
     UNREACHABLE = "E0803", "the gateway cannot reach the provider",
-        "Check the upstream URL and the network; the request was not sent.";
+        "Check the network and the upstream URL (`--anthropic-url`, `--openai-url` or the section \
+         `upstream`); the request was not sent.";
     SILENT = "E0804", "the provider sent nothing for too long",
         "Send it again; for slow models raise `limits.silence`.";
     BUSY = "E0805", "the gateway is serving as many requests as it may",
