@@ -89,6 +89,7 @@ pub trait Classifier: Send + Sync {
             Provenance::Note => {
                 Verdict::new(ResourceClass::Droppable, "a note, made anew each time")
             }
+            Provenance::Gap => Verdict::new(ResourceClass::Droppable, "a damaged turn"),
         }
     }
 }

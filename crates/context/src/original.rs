@@ -142,6 +142,20 @@ impl Handle {
         parsed.ok_or_else(wrong)
     }
 
+    /// The number of the one turn that it names, counted from 1; `None` if it names several or none.
+    #[must_use]
+    pub fn turn(&self, turns: &[Turn]) -> Option<usize> {
+        match self {
+            Self::Turns(range) => (range.start() == range.end()).then_some(*range.start()),
+            Self::Part(turn, _) => Some(*turn),
+            Self::Call(_) => None,
+            Self::Id(id) => {
+                let at = turns.iter().position(|turn| turn.id().to_string() == *id);
+                at.map(|at| at + 1)
+            }
+        }
+    }
+
     /// The original in a conversation, of which `turns` are all from the first on.
     ///
     /// # Errors

@@ -229,6 +229,8 @@ pub enum Provenance {
     Pins,
     /// A note about the agent's own state.
     Note,
+    /// Stands in the place of a turn whose record is damaged ([`Turn::gap`]).
+    Gap,
 }
 
 /// A turn before it has a place: everything but its id.
@@ -313,6 +315,27 @@ struct Placed {
 pub struct Turn(Arc<Placed>);
 
 impl Turn {
+    /// A gap in the place of a turn whose content is lost. It keeps the id, so the turns after it still follow
+    /// from it, and [`follows`](Self::follows) nothing itself, so no store takes it for the turn. `text` says
+    /// what is missing and why.
+    #[must_use]
+    pub fn gap(id: TurnId, role: Role, tokens: Tokens, text: impl Into<Text>) -> Self {
+        Self(Arc::new(Placed {
+            id,
+            role,
+            parts: vec![Part::Text(text.into())],
+            at: None,
+            provenance: Provenance::Gap,
+            tokens,
+        }))
+    }
+
+    /// True if this is a gap: its text is Ebbtide's, and the turn's own is lost.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.provenance() == Provenance::Gap
+    }
+
     /// Its id.
     #[must_use]
     pub fn id(&self) -> TurnId {

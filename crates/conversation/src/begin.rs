@@ -90,6 +90,8 @@ pub struct Recovered {
     pins: Vec<Pinned>,
     made: Option<(Mark, Beside)>,
     journal: Option<Text>,
+    /// True if the store has damaged turns of it.
+    is_damaged: bool,
 }
 
 impl Stored {
@@ -137,6 +139,7 @@ impl Stored {
             overlay: self.wanted.load(store)?,
             pins: store.pins(self.record.id)?,
             journal: store.journal(self.record.id)?,
+            is_damaged: store.is_damaged(&self.wanted.path),
         })
     }
 
@@ -285,6 +288,8 @@ impl Conversation {
         if let Some(text) = &recovered.journal {
             live.journal = Journal::read(text);
         }
+        // The request has the turns again that the store has lost.
+        live.said.is_unkept |= recovered.is_damaged;
         live.journal.note(incoming.now, Happened::CameBack);
         // Another model counts otherwise, and has accepted nothing yet.
         if live.record.model == incoming.name {

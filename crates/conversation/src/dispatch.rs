@@ -79,6 +79,10 @@ impl Conversation {
                 self.is_overlay_unkept = true;
                 Vec::new()
             }
+            Input::Damaged => {
+                self.said.is_unkept = true;
+                Vec::new()
+            }
             Input::NotStored => {
                 // The store takes no turn whose parent it lacks, so the next request writes the whole conversation.
                 self.said.is_unkept = true;

@@ -72,6 +72,8 @@ pub enum Input<'a, 'r> {
     Overlay(Overlay),
     /// Texts that a request shows were not stored: they are in memory only.
     Unkept,
+    /// The store has lost the content of a turn. The next request has it.
+    Damaged,
     /// Something that was to be stored was not: the next request stores everything again.
     NotStored,
     /// There was no request for a while: memory that is not needed may go.

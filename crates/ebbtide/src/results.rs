@@ -7,7 +7,9 @@ use context::original::{Handle, Section};
 use context::shrink::{Limits, Recovery, shrink};
 use context::turn::{self, CallId, Outcome, ToolCall};
 use context::{Part, Role, Text, Tokens, Turn, TurnDraft, TurnId};
-use history::{Conversation, ConversationId, Labels, Purge, Purged, Standing, Tenant, Totals};
+use history::{
+    Conversation, ConversationId, HistoryError, Labels, Purge, Purged, Standing, Tenant, Totals,
+};
 use jiff::Timestamp;
 
 use crate::client::Client;
@@ -124,6 +126,10 @@ impl Engine {
             id.map_or(Ok(None), |id| store.node(id))
         })?;
         let turns: Vec<Turn> = found.into_iter().map(|(turn, _)| turn).collect();
+        if turns.iter().any(Turn::is_gap) {
+            let what = format!("the text of {handle} is lost");
+            return Err(HistoryError::Corrupt { what }.into());
+        }
         Ok(Excerpt::of(&handle.original(&turns)?, section, room))
     }
 

@@ -10,7 +10,8 @@ context::error_codes! {
     TOO_SLOW = "E0802", "a request did not arrive in time",
         "Send it again; for slow connections raise `limits.read`.";
     UNREACHABLE = "E0803", "the gateway cannot reach the provider",
-        "Check the upstream URL and the network; the request was not sent.";
+        "Check the network and the upstream URL (`--anthropic-url`, `--openai-url` or the section \
+         `upstream`); the request was not sent.";
     SILENT = "E0804", "the provider sent nothing for too long",
         "Send it again; for slow models raise `limits.silence`.";
     BUSY = "E0805", "the gateway is serving as many requests as it may",
@@ -42,7 +43,8 @@ context::error_codes! {
     NO_MARK = "E0821", "the conversation has no such summary",
         "`GET /ebbtide/api/conversations/ID` lists its summaries.";
     STORE = "E0822", "the gateway's store failed",
-        "Check its disk; the gateway keeps forwarding requests.";
+        "Run `ebbtide doctor`. If records are damaged, stop the gateway and run `ebbtide store repair`; \
+         otherwise check the disk. The gateway keeps forwarding requests.";
     UNAUTHENTICATED = "E0823", "the request carries no credentials",
         "Send the admin token or your provider key as a bearer token.";
     FOREIGN = "E0824", "the request came from another site's page, or names another host",

@@ -82,6 +82,14 @@ pub enum ReportError {
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(#[from] HistoryError),
+    /// The store has lost the text of the turn that was asked for.
+    #[error(
+        "turn {turn} is damaged in the store, and its text is lost; the other turns are intact"
+    )]
+    Damaged {
+        /// The turn's number, counted from 1.
+        turn: usize,
+    },
     /// The store is writing the change, and has not said that it is kept.
     #[error("the store takes too long; the change may still be kept")]
     Late,
@@ -108,8 +116,12 @@ impl Coded for ReportError {
             Self::NotKept => error::PIN_NOT_KEPT,
             Self::NoMark => error::NO_MARK,
             Self::Refused { code, .. } => *code,
-            Self::Store(_) | Self::Late => error::STORE,
+            Self::Store(_) | Self::Damaged { .. } | Self::Late => error::STORE,
         }
+    }
+
+    fn hint(&self) -> Option<String> {
+        error::remedy(self.code())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::damage::Damage;
 use crate::error::from_sqlite;
 use crate::file::{self, Missing};
 use crate::rows::{Access, TenantStore};
-use crate::{purge, schema};
+use crate::{gap, purge, schema};
 
 type Written = Result<(), HistoryError>;
 
@@ -58,6 +58,9 @@ impl Sqlite {
         let mut writer = connection::writer(&file, &fresh)?;
         let damage = Damage::default();
         let secret = schema::secret(&writer, &damage)?;
+        for id in gap::all(&writer) {
+            damage.gap(id);
+        }
         Ok(Self {
             readers: Readers::of(file.clone()),
             checkpoints: Checkpoints::start(file.clone(), &mut writer)?,

@@ -13,9 +13,11 @@
 //! read it (mode 0600); encrypt the disk where that matters.
 //!
 //! **Integrity.** A turn's id is a hash over its content and its place, recomputed at every read; so is a
-//! mark's. All other columns that are read have a checksum. A damaged turn is reported as
-//! [`Corrupt`](history::HistoryError::Corrupt); any other damaged row is left out and counted
-//! ([`State`](history::State)). [`Sqlite::check`] looks at every row, and [`repair`] copies what is intact.
+//! mark's. All other columns that are read have a checksum. A damaged turn is a [gap](context::Turn::gap)
+//! between the others; any other damaged row is left out. Both are counted ([`State`](history::State)). Where
+//! the place of a turn is lost with its content, it and the turns after it are
+//! [`Corrupt`](history::HistoryError::Corrupt). [`Sqlite::check`] looks at every row, and [`repair`] copies what
+//! is intact.
 //!
 //! **Migrations.** The file's `user_version` counts the steps of its schema. Opening a file with an older
 //! schema migrates it in one transaction; a newer schema is refused and the file is left unchanged.
@@ -29,12 +31,16 @@ mod encoding;
 mod engine;
 mod error;
 mod file;
+mod gap;
+mod mend;
 mod purge;
+mod repair;
 mod rows;
 mod schema;
 mod sum;
 mod timestamp;
 
-pub use care::{Checked, Repaired, repair};
+pub use care::Checked;
 pub use claim::Claim;
 pub use engine::Sqlite;
+pub use repair::{Repaired, repair};

@@ -3,6 +3,7 @@
 mod account;
 mod conversation;
 mod edition;
+pub mod link;
 pub mod mark;
 pub mod node;
 mod pin;

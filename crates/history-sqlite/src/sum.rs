@@ -43,6 +43,10 @@ fn sum(context: &Context<'_>) -> i64 {
 pub const TURN: &str =
     "row_sum('turn', node.id, node.role, node.provenance, node.at, node.tokens, node.text)";
 
+/// The value of `turn_sum.sum` of a gap that a repair left. No id proves its parent.
+pub const GAP: &str = "row_sum('gap', node.id, node.parent, node.role, node.provenance, node.at, \
+     node.tokens, node.text)";
+
 /// The value of `turn_sum.original`.
 pub const ORIGINAL: &str = "row_sum('original', node.id, original.message)";
 

@@ -207,8 +207,8 @@ pub trait Engine: Send + Sync {
 
     /// Runs `work` on one snapshot of a tenant's store, without any unfinished write. Readers do not wait
     /// for writers. A record that does not match its id or its checksum is left out as if it were not there,
-    /// and counted in [`state`](Self::state); only a turn causes [`HistoryError::Corrupt`], because the turns
-    /// after it stand on it.
+    /// and counted in [`state`](Self::state). A turn leaves a [gap](context::Turn::gap), because the turns after
+    /// it stand on it; it causes [`HistoryError::Corrupt`] only if its place is lost, too.
     fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError>;
 
     /// Removes the selected conversations. Turns that another conversation leads to stay. Works in small

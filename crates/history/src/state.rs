@@ -94,8 +94,8 @@ impl fmt::Display for Record {
 /// The state of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The number of different damaged records met since the engine was opened. They are left out of
-    /// every answer.
+    /// The number of different damaged records met since the engine was opened. Turns among them are gaps in
+    /// every answer or read from what proves them; the others are left out.
     pub damaged: BTreeMap<Record, u64>,
     /// The reason why nothing outlasts the process, if a file was asked for. Contains no stored data.
     pub instead_of_file: Option<String>,

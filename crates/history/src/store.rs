@@ -90,20 +90,33 @@ impl Add for Stored {
 
 /// An append-only tree of turns. No operation changes or removes a turn.
 pub trait NodeStore {
-    /// Appends a turn to `parent`. Returns `false` if the turn is stored already.
+    /// Appends a turn to `parent`. Returns `false` if the turn is stored already; a damaged record of it is
+    /// [restored](Self::restore).
     ///
     /// # Errors
     /// [`HistoryError::UnknownNode`] if the parent is unknown, [`HistoryError::NotItsChild`] if the
     /// turn's id does not follow from it, [`HistoryError::Full`] at a limit. Nothing is stored then.
     fn append(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError>;
 
-    /// Returns a node's turn and its parent's id. The root itself is no node.
+    /// Returns a node's turn and its parent's id. The root itself is no node. A turn whose content is damaged is
+    /// a [gap](Turn::gap).
     fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError>;
+
+    /// Writes a turn again whose record is damaged. Returns `false` if it is not stored, or not damaged.
+    fn restore(&mut self, _turn: &Turn) -> Result<bool, HistoryError> {
+        Ok(false)
+    }
+
+    /// Returns true if a damaged record of one of these turns was met, which [`restore`](Self::restore) mends.
+    fn is_damaged(&self, _turns: &[TurnId]) -> bool {
+        false
+    }
 
     /// Returns how much is stored.
     fn stored(&self) -> Result<Stored, HistoryError>;
 
-    /// Returns the turns from the root to `node`, inclusive, in O(length) time.
+    /// Returns the turns from the root to `node`, inclusive, in O(length) time. Turns whose content is damaged
+    /// are [gaps](Turn::gap).
     ///
     /// # Errors
     /// [`HistoryError::UnknownNode`] if the node is unknown.
@@ -144,6 +157,9 @@ pub trait NodeStore {
     /// The errors of [`append`](Self::append). Turns before the failing one stay recorded.
     fn record(&mut self, turns: &[Turn]) -> Result<Recorded, HistoryError> {
         let known = self.known(turns)?;
+        for turn in turns.iter().take(known) {
+            self.restore(turn)?;
+        }
         let mut head = known
             .checked_sub(1)
             .and_then(|last| turns.get(last))

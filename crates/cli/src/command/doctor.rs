@@ -52,8 +52,9 @@ context::error_codes! {
         "Run `ebbtide connect claude`, or the same with codex, opencode or pi.";
     OBSTACLE = "E0034", "a client is connected, but another setting makes it bypass the gateway",
         "Change that setting in the client's settings file.";
-    DAMAGED = "E0035", "records of the gateway's store are damaged and left out",
-        "Stop the gateway and run `ebbtide store repair`, with the gateway's --store if it has one. The rest works.";
+    DAMAGED = "E0035", "records of the gateway's store are damaged",
+        "Stop the gateway and run `ebbtide store repair`, with the gateway's --store if it has one. \
+         `ebbtide store check` says what the damage affects.";
     IN_MEMORY = "E0036", "the gateway could not open its store and keeps conversations in memory",
         "Solve that problem and restart the gateway.";
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use history::{Limits, Record};
-use history_sqlite::{Sqlite, repair};
+use history_sqlite::{Checked, Sqlite, repair};
 
 use lab::figures;
 
@@ -29,9 +29,10 @@ The gateway may keep running. The exit status is 1 if something is damaged.")]
     Check(FileArgs),
     /// Copy everything that is intact into a new file, which takes the old one's place
     #[command(after_help = "\
-Stop the gateway first. The damaged file stays beside the new one. A turn that \
-follows a damaged turn is left out with it; the client's next request brings \
-both again.")]
+Stop the gateway first. The damaged file stays beside the new one. A damaged \
+turn leaves a gap, and the turns after it stay. Turns after one whose record \
+cannot be read at all are left out; `ebbtide store check` counts them. What is \
+missing comes back if the client sends the conversation again.")]
     Repair(FileArgs),
     /// Copy the store, as it is at one moment, into one new file
     #[command(after_help = "\
@@ -117,28 +118,65 @@ fn check(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
     let store = open(path)?;
     let found = store.check().map_err(failed)?;
     console.line(format!("{} checked", listed(&found.records)))?;
+    if found.gaps > 0 {
+        let turns = Record::Turn.counted(found.gaps);
+        console.line(format!("gaps of earlier repairs: {turns}"))?;
+    }
     if found.damaged.is_empty() {
         console.line("No damage found.")?;
         return Ok(Exit::Success);
     }
     console.line(format!("damaged: {}", listed(&found.damaged)))?;
+    foretell(&found, console);
     console.note(format!(
-        "What is damaged is left out; the rest works. To remove it, stop the gateway and run\n  \
-         ebbtide store repair --store {}",
+        "To repair it, stop the gateway and run\n  ebbtide store repair --store {}",
         path.display()
     ));
     Ok(Exit::Failed)
 }
 
+/// Tells the effect of the damage, and of a repair.
+fn foretell(found: &Checked, console: &mut Console) {
+    if found.emptied > 0 {
+        console.note(format!(
+            "Turns that have lost their text: {}. Each reads as a gap, and a repair keeps the gap and the turns \
+             after it.",
+            found.emptied
+        ));
+    }
+    if found.behind > 0 {
+        console.note(format!(
+            "Intact turns after one that cannot be read at all: {}. They cannot be shown, and a repair leaves them \
+             out, with their summaries.",
+            found.behind
+        ));
+    }
+    console.note("Other damaged records are left out; the rest works.");
+}
+
 fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
     must_exist(path)?;
     console.note(format!("Store: {}", path.display()));
+    // A store that cannot be opened may still be repaired, and the repair says what is wrong with it otherwise.
+    let found = Sqlite::open_existing(path, Limits::NONE).and_then(|store| store.check());
+    if let Ok(found) = found.as_ref()
+        && !found.damaged.is_empty()
+    {
+        console.note(format!("Damaged: {}", listed(&found.damaged)));
+        foretell(found, console);
+    }
     let repaired = repair(path).map_err(|error| Failure::of_store(&error, path))?;
     console.line(format!("kept {}", listed(&repaired.kept)))?;
     if repaired.lost.is_empty() {
         console.line("Nothing was damaged.")?;
     } else {
         console.line(format!("left out {}", listed(&repaired.lost)))?;
+    }
+    if repaired.gaps > 0 {
+        console.line(format!(
+            "{} of the turns left a gap, and the turns after it stay",
+            repaired.gaps
+        ))?;
     }
     let before = repaired.before.display();
     console.line(format!("The old file is {before}."))?;

@@ -18,7 +18,7 @@ fn kept() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("store.db");
     let store = Sqlite::open(&place, Limits::NONE).expect("a store");
-    let said = sample::line(&["a question", WORDS]);
+    let said = sample::line(&["a question", WORDS, "an answer", "a last word"]);
     let head = sample::head(&said);
     store
         .write(TENANT, &mut |store| {
@@ -50,7 +50,7 @@ fn a_sound_store_is_checked_and_copied() {
     let (folder, place) = kept();
     let ran = store("check", &place, &[]);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("2 turns"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("4 turns"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("No damage found.\n"), "{}", ran.stdout);
 
     let copy = folder.path().join("copy.db").display().to_string();
@@ -76,17 +76,26 @@ fn a_damaged_store_is_told_of_and_repaired() {
     let ran = store("check", &place, &[]);
     assert_eq!(ran.exit, 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("damaged: 1 turn\n"), "{}", ran.stdout);
-    assert!(
-        ran.stderr.contains("ebbtide store repair"),
-        "{}",
-        ran.stderr
-    );
+    let foretold = "Turns that have lost their text: 1. Each reads as a gap";
+    for words in [foretold, "ebbtide store repair"] {
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
 
     let ran = store("repair", &place, &[]);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("left out"), "{}", ran.stdout);
+    assert!(ran.stderr.contains(foretold), "{}", ran.stderr);
+    for words in [
+        "kept 3 turns",
+        "1 summaries",
+        "left out 1 turn",
+        "left a gap",
+    ] {
+        assert!(ran.stdout.contains(words), "{}", ran.stdout);
+    }
     let ran = store("check", &place, &[]);
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
+    let gaps = "gaps of earlier repairs: 1 turn";
+    assert!(ran.stdout.contains(gaps), "{}", ran.stdout);
     let left = fs::read_dir(place.parent().expect("a folder")).expect("a folder");
     assert!(left.count() >= 2, "the damaged file is still there");
 }

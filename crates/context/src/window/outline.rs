@@ -60,6 +60,7 @@ fn kind(turn: &Turn) -> &'static str {
         Provenance::Pins => return "pins",
         Provenance::Note => return "note",
         Provenance::Shrunk => return "shrunk",
+        Provenance::Gap => return "gap",
         Provenance::Said => {}
     }
     let has = |wanted: fn(&Part) -> bool| turn.parts().iter().any(wanted);

@@ -388,7 +388,20 @@ impl Reporter {
                 journal: journal.unwrap_or_default(),
             })
         });
-        Ok(read.await?)
+        let past = read.await?;
+        self.mend(found, &past.path);
+        Ok(past)
+    }
+
+    /// Lets the next request of a conversation write all of it again if the store has lost a part of it.
+    fn mend(&self, found: &Found, path: &[Turn]) {
+        if let Some(shared) = found
+            .shared
+            .as_ref()
+            .filter(|_| path.iter().any(Turn::is_gap))
+        {
+            shared.lock().on(Input::Damaged, (self.clock)());
+        }
     }
 
     /// Reads the turns of a conversation from the store. The newest answer is among them once the next request
@@ -396,7 +409,9 @@ impl Reporter {
     async fn said(&self, found: &Found) -> Result<Vec<Turn>, ReportError> {
         let (said, is_live) = (found.path.clone(), found.shared.is_some());
         let work = move |store: &dyn Store| kept(store, &said, is_live);
-        Ok(self.writer.read(found.tenant, work).await?)
+        let path = self.writer.read(found.tenant, work).await?;
+        self.mend(found, &path);
+        Ok(path)
     }
 
     async fn detail(&self, asker: Viewer, id: ConversationId) -> Result<Detail, ReportError> {

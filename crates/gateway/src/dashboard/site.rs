@@ -189,11 +189,14 @@ impl Call<'_> {
             | ReportError::AtRest
             | ReportError::UnderWay
             | ReportError::NotKept => (StatusCode::UNPROCESSABLE_ENTITY, "Not done"),
-            ReportError::Store(_) | ReportError::Late => {
+            ReportError::Store(_) | ReportError::Damaged { .. } | ReportError::Late => {
                 (StatusCode::SERVICE_UNAVAILABLE, "Unavailable")
             }
         };
-        let text = format!("{}: {error}.", error.code());
+        let mut text = format!("{}: {error}.", error.code());
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            text = [text, error.hint().unwrap_or_default()].join(" ");
+        }
         let (text, link) = (text.as_str(), "Back");
         let notice = Notice {
             title,

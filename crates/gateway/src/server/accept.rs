@@ -113,7 +113,7 @@ impl Dispatcher {
         let control = TowerToHyperService::new(self.control);
         let patience = duration(self.state.config.limits.read);
         let Ok(answered) = timeout(patience, control.call(request)).await else {
-            return Reason::TooSlow.respond(Provider::OpenAi);
+            return Reason::TooSlow.respond(Provider::OpenAi, None);
         };
         let response = answered.unwrap_or_else(|never| match never {});
         response.map(|body| body.map_err(Broken::from).boxed_unsync())

@@ -142,9 +142,9 @@ impl Problem {
                 | ReportError::UnderWay
                 | ReportError::NotKept,
             ) => StatusCode::CONFLICT,
-            Self::Report(ReportError::Store(_) | ReportError::Late) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::Report(
+                ReportError::Store(_) | ReportError::Damaged { .. } | ReportError::Late,
+            ) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Bad(_) => StatusCode::BAD_REQUEST,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Denied(denied) => denied.status(),

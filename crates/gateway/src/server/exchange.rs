@@ -18,7 +18,7 @@ use crate::conversations::{Endpoint, Generation, Occupied, Outgoing};
 use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
 use crate::server::spans::{SpanContext, SpanData};
-use crate::server::{State, duration, headers};
+use crate::server::{State, duration, headers, upstream};
 use conversation::journal::{Ending, Served};
 use conversation::words::Did;
 use wire::api::Bridge;
@@ -81,6 +81,8 @@ struct Record {
     ending: Option<Ending>,
     /// The error of a request without an answer of its provider.
     fault: Option<ErrorCode>,
+    /// The host and port that did not answer.
+    tried: Option<String>,
 }
 
 /// Bytes of the bodies.
@@ -153,6 +155,16 @@ impl Exchange {
         self.state
             .upstream
             .url(provider, &parts.uri, &parts.headers)
+    }
+
+    /// Notes the address that a request without an answer was sent to.
+    pub(crate) fn unanswered(&mut self, parts: &Parts) {
+        self.record.tried = self.url(parts).as_ref().and_then(upstream::address);
+    }
+
+    /// The host and port that did not answer.
+    pub(crate) fn tried(&self) -> Option<&str> {
+        self.record.tried.as_deref()
     }
 
     /// The longest silence allowed to the provider.
@@ -349,6 +361,7 @@ impl Drop for Exchange {
             conversation,
             tokens,
             ending,
+            fault,
             ..
         } = &self.record;
         // The client disconnected before the head of an answer. nginx introduced this status.
@@ -368,6 +381,7 @@ impl Drop for Exchange {
             status,
             whole = (ending == Ending::Whole),
             did = words,
+            code = fault.map(ErrorCode::as_str),
             model = generation.map(|generation| generation.model.as_str()),
             conversation = conversation.map(tracing::field::display),
             tokens = tokens.map(Tokens::get),

@@ -41,7 +41,7 @@ fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
 
 /// Reports the gateway's health. The HTTP status is always 200, since the gateway forwards requests even
 /// without a working store. `status` is `degraded` if the store fails (`store` is `failing`), if records of it are
-/// damaged and left out (`damaged` counts them by kind), or if its file could not be opened and everything is kept in
+/// damaged (`damaged` counts them by kind), or if its file could not be opened and everything is kept in
 /// memory (`instead_of_file` says why).
 pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Value> {
     let engine = Arc::clone(&gateway.core.parts().engine);

@@ -65,7 +65,7 @@ pub(super) async fn handle(
 
 /// Refuses a request.
 pub(super) fn refuse(exchange: &mut Exchange, reason: Reason) -> Response<Body> {
-    let response = reason.respond(exchange.route.provider);
+    let response = reason.respond(exchange.route.provider, exchange.tried());
     exchange.refused(reason, response.status().as_u16());
     response
 }
@@ -198,9 +198,12 @@ pub(super) async fn dispatch(
         .state
         .upstream
         .send(exchange.route.provider, request);
-    timeout(exchange.silence(), sent)
-        .await
-        .unwrap_or(Err(Reason::Silent))
+    let answer = timeout(exchange.silence(), sent).await;
+    let answer = answer.unwrap_or(Err(Reason::Silent));
+    if answer.is_err() {
+        exchange.unanswered(parts);
+    }
+    answer
 }
 
 /// Forwards a request that is not inspected, streaming its body.

@@ -82,17 +82,19 @@ impl Reason {
         }
     }
 
-    fn message(self) -> String {
+    /// Says what happened, where, and what to do.
+    fn message(self, tried: Option<&str>) -> String {
         let code = self.code();
         let meaning = error::meaning(code);
-        match self {
-            Self::TooLarge { limit } => format!("ebbtide[{code}]: {meaning} of {limit} bytes"),
-            Self::Foreign => {
-                let hint = error::remedy(code).unwrap_or_default();
-                format!("ebbtide[{code}]: {meaning}. {hint}")
+        let place = match (self, tried) {
+            (Self::TooLarge { limit }, _) => format!(" of {limit} bytes"),
+            (Self::Unreachable | Self::Silent | Self::BrokenAnswer, Some(tried)) => {
+                format!(" ({tried})")
             }
-            _ => format!("ebbtide[{code}]: {meaning}"),
-        }
+            _ => String::new(),
+        };
+        let hint = error::remedy(code).unwrap_or_default();
+        format!("ebbtide[{code}]: {meaning}{place}. {hint}")
     }
 
     /// The word for the header and the metrics.
@@ -103,10 +105,10 @@ impl Reason {
         }
     }
 
-    /// Builds the answer.
-    pub(crate) fn respond(self, provider: Provider) -> Response<Body> {
+    /// Builds the answer. `tried` is the host and port that the request was sent to.
+    pub(crate) fn respond(self, provider: Provider, tried: Option<&str>) -> Response<Body> {
         let kind = self.kind(provider);
-        let message = self.message();
+        let message = self.message(tried);
         let body = match provider {
             Provider::Anthropic => {
                 json!({"type": "error", "error": {"type": kind, "message": message}})

@@ -153,6 +153,16 @@ impl Upstream {
     }
 }
 
+/// The host and port of a URL, and nothing else of it: its path and query may hold a key.
+pub(crate) fn address(url: &Uri) -> Option<String> {
+    let port = url.port_u16().or_else(|| match url.scheme_str()? {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    });
+    Some(format!("{}:{}", url.host()?, port?))
+}
+
 fn reason(error: &Unanswered) -> Reason {
     match error {
         Unanswered::Broken(error) if error.is_connect() => Reason::Unreachable,

@@ -8,7 +8,8 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{self, Came, anthropic, ask, gateway, openai, upstream, whole};
@@ -27,6 +28,13 @@ fn check(came: &Came, status: u16, kind: &str, code: &str) {
     assert_eq!(came.header("x-ebbtide-error"), code);
     let retried = matches!(status, 503 | 529);
     assert_eq!(came.header("retry-after"), if retried { "1" } else { "" });
+}
+
+/// The message says where and what to do.
+#[track_caller]
+fn says(came: &Came, words: &[&str]) {
+    let said = came.json()["error"]["message"].to_string();
+    assert!(words.iter().all(|it| said.contains(it)), "{said}");
 }
 
 /// Sends raw bytes and returns what comes back until the connection is closed.
@@ -49,6 +57,7 @@ async fn bodies_that_are_too_large() {
     let large = "x".repeat(1001);
     let came = ask(anthropic(&url, "/v1/messages", large.clone())).await;
     check(&came, 413, "request_too_large", "E0801");
+    says(&came, &["of 1000 bytes.", "raise `limits.body`"]);
     assert_eq!(came.json()["type"], "error");
     let came = ask(openai(&url, "/v1/chat/completions", large)).await;
     check(&came, 413, "invalid_request_error", "E0801");
@@ -215,12 +224,10 @@ async fn too_many_bytes_at_once() {
 async fn providers_that_do_not_answer() {
     let gone = gateway("http://127.0.0.1:9", |_| {}).await;
     let url = gone.url();
-    check(
-        &ask(anthropic(&url, "/v1/messages", "{}")).await,
-        502,
-        "api_error",
-        "E0803",
-    );
+    let came = ask(anthropic(&url, "/v1/messages?key=of-a-test", "{}")).await;
+    check(&came, 502, "api_error", "E0803");
+    says(&came, &["provider (127.0.0.1:9).", "--anthropic-url"]);
+    assert!(!came.json().to_string().contains("of-a-test"), "{came:?}");
     check(
         &ask(openai(&url, "/v1/models", "{}")).await,
         502,
@@ -256,4 +263,23 @@ async fn a_websocket_where_requests_are_read() {
         .expect("a request");
     check(&ask(request).await, 426, "invalid_request_error", "E0807");
     gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_hangs_up_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let mut hangs_up = JoinSet::new();
+    hangs_up.spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let _ = stream.read(&mut [0; 4096]).await;
+        }
+    });
+    let gateway = gateway(&format!("http://{address}"), |_| {}).await;
+    let came = ask(anthropic(&gateway.url(), "/v1/messages", "{}")).await;
+    check(&came, 502, "api_error", "E0809");
+    says(&came, &[&format!("({address})"), "Send it again."]);
+    gateway.shutdown().await;
+    hangs_up.abort_all();
 }

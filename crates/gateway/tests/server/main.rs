@@ -10,6 +10,7 @@ mod bridging;
 mod chatgpt;
 mod compaction;
 mod control;
+mod damage;
 mod encodings;
 mod forwarding;
 mod harness;

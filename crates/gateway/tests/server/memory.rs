@@ -9,7 +9,7 @@ const SESSION: (&str, &str) = ("x-claude-code-session-id", "0f0f");
 const SECRET: &str = "The port is 7341.\n\tIt has tabs and “quotes”.";
 
 /// Says this and returns the conversation's ID.
-async fn say(url: &str, texts: &[&str]) -> String {
+pub async fn say(url: &str, texts: &[&str]) -> String {
     let messages: Vec<Value> = texts
         .iter()
         .enumerate()

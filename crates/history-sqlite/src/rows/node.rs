@@ -1,77 +1,132 @@
 //! Nodes of the tree as rows.
 
 use context::{Provenance, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
-use history::{HistoryError, NodeStore, Record, Stored};
+use history::{HistoryError, NodeStore, Stored};
 use rusqlite::Row;
 
-use super::TenantStore;
+use super::{TenantStore, link};
 use crate::error::damaged;
-use crate::sum::TURN;
+use crate::sum::{GAP, TURN};
 use crate::{encoding, timestamp};
 
-/// The columns that [`Kept::read`] expects, without the last: true if the checksum holds.
+/// The columns of [`Kept`] in front of its body.
 const COLUMNS: &str =
-    "node.n, node.id, node.role, node.provenance, node.at, node.tokens, node.body";
+    "node.n, node.id, node.parent, node.role, node.provenance, node.at, node.tokens";
 
 /// The tables of [`select`].
-const SUMMED: &str = "LEFT JOIN turn_sum ON turn_sum.node = node.n";
+pub const SUMMED: &str = "LEFT JOIN turn_sum ON turn_sum.node = node.n";
 
-/// The beginning of a query of nodes.
+/// The beginning of a query of nodes. A row that follows has the columns from [`AFTER`] on.
 pub fn select() -> String {
-    format!("SELECT {COLUMNS}, turn_sum.sum IS {TURN}")
+    select_with("node.body")
 }
+
+/// The beginning of a query of nodes with `body` in the place of their bodies.
+pub fn select_with(body: &str) -> String {
+    format!("SELECT {COLUMNS}, {body}, turn_sum.sum IS {TURN}, turn_sum.sum IS {GAP}")
+}
+
+/// The first column after those of [`select`].
+pub const AFTER: usize = 10;
 
 /// A node's row.
 pub struct Kept {
     pub row: i64,
     id: TurnId,
+    /// The parent's row.
+    pub parent: Option<i64>,
     is_intact: bool,
+    is_gap: bool,
     role: Option<Role>,
     provenance: Option<Provenance>,
     at: Option<i64>,
     tokens: Tokens,
-    body: Vec<u8>,
+    /// `None` if its page cannot be read.
+    body: Option<Vec<u8>>,
+}
+
+/// The content of a row.
+pub enum Content {
+    /// The turn, and the row's checksum holds.
+    Whole(Turn),
+    /// The turn, as its id proves, in a row whose checksum does not hold.
+    Proved(Turn),
+    /// A repair found no content and left a gap.
+    Gap,
+    /// Not what was written.
+    Lost,
 }
 
 impl Kept {
+    /// Reads a row. Only its number, its id and its parent must be readable.
     pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let name = |column| row.get_ref(column).ok().and_then(|it| it.as_str().ok());
+        let tokens: i64 = row.get(6).unwrap_or(0);
+        let holds = |column| row.get::<_, Option<bool>>(column).ok().flatten() == Some(true);
         Ok(Self {
-            is_intact: row.get::<_, Option<bool>>(7)? == Some(true),
             row: row.get(0)?,
             id: TurnId::from_bytes(row.get(1)?),
-            role: role(row.get_ref(2)?.as_str()?),
-            provenance: provenance(row.get_ref(3)?.as_str()?),
-            at: row.get(4)?,
-            tokens: Tokens::new(row.get::<_, i64>(5)?.cast_unsigned()),
-            body: row.get(6)?,
+            parent: row.get(2)?,
+            role: name(3).and_then(role),
+            provenance: name(4).and_then(provenance),
+            at: row.get(5).unwrap_or(None),
+            tokens: Tokens::new(tokens.cast_unsigned()),
+            body: row.get(7).unwrap_or(None),
+            is_intact: holds(8),
+            is_gap: holds(9),
         })
     }
 
     /// Rebuilds the turn after `parent`. Recomputes its id, so a changed row is detected.
-    pub fn after(self, parent: TurnId) -> Result<Turn, HistoryError> {
-        let lost = || damaged(&format!("turn {} does not match its id", self.id));
-        if !self.is_intact {
-            return Err(lost());
+    pub fn after(&self, parent: TurnId) -> Content {
+        if self.is_gap {
+            return Content::Gap;
         }
-        let (Some(role), Some(provenance), Some(parts)) =
-            (self.role, self.provenance, encoding::read(&self.body))
-        else {
-            return Err(lost());
+        let parts = self.body.as_deref().and_then(encoding::read);
+        let (Some(role), Some(parts)) = (self.role, parts) else {
+            return Content::Lost;
         };
+        let is_whole = self.is_intact && self.provenance.is_some();
         let draft = TurnDraft {
             role,
             parts,
-            at: self.at.map(timestamp::from_sql),
-            provenance,
+            // No id covers the rest.
+            at: self.at.filter(|_| is_whole).map(timestamp::from_sql),
+            provenance: self.provenance.unwrap_or(Provenance::Said),
         };
-        let turn = draft.after(parent, &Counted(self.tokens));
-        if turn.id() == self.id {
-            Ok(turn)
-        } else {
-            Err(lost())
+        let turn = draft.after(parent, &Counted(self.tokens()));
+        match turn.id() == self.id {
+            true if is_whole => Content::Whole(turn),
+            true => Content::Proved(turn),
+            false => Content::Lost,
         }
     }
+
+    /// The size, which is at most that of the body where the checksum does not hold.
+    fn tokens(&self) -> Tokens {
+        let bytes = self.body.as_ref().map_or(0, |body| body.len() as u64);
+        match self.is_intact || self.is_gap {
+            true => self.tokens,
+            false => self.tokens.min(Tokens::new(bytes)),
+        }
+    }
+
+    /// The gap that stands for the turn.
+    fn gap(&self) -> Turn {
+        let is_known = self.is_intact || self.is_gap;
+        let role = self.role.filter(|_| is_known).unwrap_or(Role::Other);
+        let text = if self.is_gap { LEFT } else { DAMAGED };
+        Turn::gap(self.id, role, self.tokens(), text)
+    }
 }
+
+/// The text of a turn that is damaged.
+const DAMAGED: &str = "[Ebbtide: this turn cannot be shown, because its record in the store is damaged. \
+     Stop the gateway and run `ebbtide store repair`.]";
+
+/// The text of a turn that a repair left as a gap.
+const LEFT: &str = "[Ebbtide: this turn cannot be shown. Its record was damaged, and `ebbtide store repair` \
+     left this gap. The turn returns when its client sends the conversation again.]";
 
 /// Returns the count from when the turn was first appended.
 struct Counted(Tokens);
@@ -115,7 +170,7 @@ impl NodeStore for TenantStore<'_> {
             });
         }
         if self.row_of(turn.id())?.is_some() {
-            return Ok(false);
+            return self.restore(turn).map(|_| false);
         }
         let more = Stored::turn(turn);
         let tenant = self.hold(more)?;
@@ -134,37 +189,61 @@ impl NodeStore for TenantStore<'_> {
                 encoding::write(turn.parts()),
             ),
         )?;
-        self.run(
-            "INSERT OR REPLACE INTO turn_sum (node, sum) \
-             VALUES (?1, row_sum('turn', ?2, ?3, ?4, ?5, ?6, ?7))",
-            (
-                self.connection.last_insert_rowid(),
-                turn.id().as_bytes(),
-                turn.role().as_str(),
-                provenance_name(turn.provenance()),
-                turn.at().map(timestamp::to_sql),
-                turn.tokens().get().cast_signed(),
-                more.bytes.cast_signed(),
-            ),
-        )?;
+        self.sum_turn(self.connection.last_insert_rowid(), turn)?;
         Ok(true)
     }
 
     fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError> {
-        let sql = format!(
-            "{}, parent.id FROM node {SUMMED} LEFT JOIN node AS parent ON parent.n = node.parent \
-             WHERE node.tenant = ?1 AND node.id = ?2",
-            select()
-        );
-        let found = self.one(&sql, (self.tenant(), id.as_bytes()), |row| {
-            let parent: Option<[u8; 16]> = row.get(8)?;
-            let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
-            Ok((Kept::read(row)?, parent))
+        let found = with_body_or_without(|body| {
+            let sql = format!(
+                "{}, parent.id FROM node {SUMMED} LEFT JOIN node AS parent ON parent.n = node.parent \
+                 WHERE node.tenant = ?1 AND node.id = ?2",
+                select_with(body)
+            );
+            self.one(&sql, (self.tenant(), id.as_bytes()), |row| {
+                let parent: Option<[u8; 16]> = row.get(AFTER)?;
+                let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
+                Ok((Kept::read(row)?, parent))
+            })
         })?;
         found
             .filter(|(kept, _)| kept.id == id)
-            .map(|(kept, parent)| Ok((self.rebuilt(kept, parent)?, parent)))
+            .map(|(kept, parent)| match self.rebuilt(&kept, parent) {
+                Some(turn) => Ok((turn, parent)),
+                None if self.is_linked(&kept)? => Ok((kept.gap(), parent)),
+                None => Err(unreadable(kept.id)),
+            })
             .transpose()
+    }
+
+    fn restore(&mut self, turn: &Turn) -> Result<bool, HistoryError> {
+        if !self.access.damage.is_open(turn.id()) {
+            return Ok(false);
+        }
+        let Some(row) = self.row_of(turn.id())? else {
+            return Ok(false);
+        };
+        let text = Stored::turn(turn).bytes;
+        self.run(
+            "UPDATE node SET role = ?2, provenance = ?3, at = ?4, tokens = ?5, text = ?6, body = ?7 \
+             WHERE n = ?1",
+            (
+                row,
+                turn.role().as_str(),
+                provenance_name(turn.provenance()),
+                turn.at().map(timestamp::to_sql),
+                turn.tokens().get().cast_signed(),
+                text.cast_signed(),
+                encoding::write(turn.parts()),
+            ),
+        )?;
+        self.sum_turn(row, turn)?;
+        self.access.damage.close(turn.id());
+        Ok(true)
+    }
+
+    fn is_damaged(&self, turns: &[TurnId]) -> bool {
+        turns.iter().any(|id| self.access.damage.is_open(*id))
     }
 
     fn stored(&self) -> Result<Stored, HistoryError> {
@@ -175,23 +254,8 @@ impl NodeStore for TenantStore<'_> {
         if node == TurnId::ROOT {
             return Ok(Vec::new());
         }
-        let sql = format!(
-            "{UP} {} FROM up JOIN node ON node.n = up.n {SUMMED}",
-            select()
-        );
-        let mut way = self.all(&sql, (self.tenant(), node.as_bytes()), Kept::read)?;
-        if way.is_empty() {
-            return Err(HistoryError::UnknownNode(node));
-        }
-        way.sort_unstable_by_key(|kept| kept.row);
-        let mut parent = TurnId::ROOT;
-        way.into_iter()
-            .map(|kept| {
-                let turn = self.rebuilt(kept, parent)?;
-                parent = turn.id();
-                Ok(turn)
-            })
-            .collect()
+        let row = self.require_row(node)?;
+        self.path_of(row)
     }
 
     fn known(&self, turns: &[Turn]) -> Result<usize, HistoryError> {
@@ -211,13 +275,116 @@ impl NodeStore for TenantStore<'_> {
 }
 
 impl TenantStore<'_> {
-    /// Rebuilds a turn, and notes one that is damaged.
-    fn rebuilt(&self, kept: Kept, parent: TurnId) -> Result<Turn, HistoryError> {
-        let row = kept.row;
-        kept.after(parent)
-            .inspect_err(|_| self.access.damage.note(Record::Turn, row))
+    /// The turns up to a row, with gaps for what is damaged.
+    fn path_of(&self, row: i64) -> Result<Vec<Turn>, HistoryError> {
+        let mut turns: Vec<Turn> = Vec::new();
+        for mut kept in self.way(row)? {
+            let parent = |turns: &[Turn]| turns.last().map_or(TurnId::ROOT, Turn::id);
+            let mut turn = self.rebuilt(&kept, parent(&turns));
+            if turn.is_none() && !self.is_linked(&kept)? {
+                // The number of its parent is damaged: what was walked so far may be of another conversation.
+                let linked = self.unless_failed(|connection| link::of(connection, kept.row))?;
+                turns = match linked.filter(|parent| *parent < kept.row) {
+                    Some(parent) => self.path_of(parent)?,
+                    None => return Err(unreadable(kept.id)),
+                };
+                kept.parent = linked;
+                turn = self.rebuilt(&kept, parent(&turns));
+            }
+            turns.push(turn.unwrap_or_else(|| kept.gap()));
+        }
+        Ok(turns)
+    }
+
+    /// The rows up to a row, the first turn's first.
+    fn way(&self, row: i64) -> Result<Vec<Kept>, HistoryError> {
+        let sql = format!(
+            "{UP_FROM} {} FROM up JOIN node ON node.n = up.n {SUMMED}",
+            select()
+        );
+        let mut way = match self.all(&sql, [row], Kept::read) {
+            // One at a time: a body that cannot be read must not hide the others.
+            Err(HistoryError::Corrupt { .. }) if !self.access.is_writing => {
+                let rows = self.all(&format!("{UP_FROM} SELECT n FROM up"), [row], |row| {
+                    row.get(0)
+                })?;
+                let rows = rows.into_iter().map(|row| self.kept(row));
+                rows.collect::<Result<Vec<_>, _>>()?
+            }
+            way => way?,
+        };
+        way.sort_unstable_by_key(|kept| kept.row);
+        Ok(way)
+    }
+
+    /// One row, without its body if that cannot be read.
+    fn kept(&self, row: i64) -> Result<Kept, HistoryError> {
+        let found = with_body_or_without(|body| {
+            let sql = format!("{} FROM node {SUMMED} WHERE node.n = ?1", select_with(body));
+            self.one(&sql, [row], Kept::read)
+        })?;
+        found.ok_or_else(|| damaged("the way to a turn is damaged"))
+    }
+
+    /// Rebuilds a turn; `None` if its content is lost. Notes one that is damaged.
+    fn rebuilt(&self, kept: &Kept, parent: TurnId) -> Option<Turn> {
+        let turn = match kept.after(parent) {
+            Content::Whole(turn) => return Some(turn),
+            Content::Proved(turn) => Some(turn),
+            Content::Lost => None,
+            Content::Gap => {
+                self.access.damage.gap(kept.id);
+                return None;
+            }
+        };
+        self.access.damage.turn(kept.row, kept.id);
+        turn
+    }
+
+    /// Writes the checksum of a turn's row, and leaves that of its message.
+    fn sum_turn(&self, row: i64, turn: &Turn) -> Result<usize, HistoryError> {
+        self.run(
+            "INSERT INTO turn_sum (node, sum) VALUES (?1, row_sum('turn', ?2, ?3, ?4, ?5, ?6, ?7)) \
+             ON CONFLICT (node) DO UPDATE SET sum = excluded.sum",
+            (
+                row,
+                turn.id().as_bytes(),
+                turn.role().as_str(),
+                provenance_name(turn.provenance()),
+                turn.at().map(timestamp::to_sql),
+                turn.tokens().get().cast_signed(),
+                Stored::turn(turn).bytes.cast_signed(),
+            ),
+        )
+    }
+
+    /// True if the index of parents has the row's parent too. No id proves the parent of a lost turn.
+    fn is_linked(&self, kept: &Kept) -> Result<bool, HistoryError> {
+        self.unless_failed(|connection| link::is_sound(connection, kept.row, kept.parent))
     }
 }
+
+/// Reads a row with its body or, where the body's pages are damaged, without. A write fails once it has read a
+/// damaged page, and so does the second attempt in it.
+fn with_body_or_without<T>(
+    read: impl Fn(&'static str) -> Result<T, HistoryError>,
+) -> Result<T, HistoryError> {
+    match read("node.body") {
+        Err(HistoryError::Corrupt { .. }) => read("NULL"),
+        found => found,
+    }
+}
+
+/// The error for a turn whose place is lost with its content.
+fn unreadable(turn: TurnId) -> HistoryError {
+    damaged(&format!("turn {turn} and its place cannot be read"))
+}
+
+/// The table `up` as in [`UP`], from row `?1`.
+const UP_FROM: &str = "WITH RECURSIVE up (n, parent) AS (\
+     SELECT n, parent FROM node WHERE n = ?1 \
+     UNION ALL SELECT node.n, node.parent FROM up JOIN node ON node.n = up.parent \
+     WHERE up.parent < up.n)";
 
 /// The table `up`: row numbers from turn `?2` of tenant `?1` up to the root. A parent has the smaller number;
 /// without that condition, a damaged one could lead in a circle.
@@ -245,6 +412,7 @@ const fn provenance_name(provenance: Provenance) -> &'static str {
         Provenance::Summary => "summary",
         Provenance::Pins => "pins",
         Provenance::Note => "note",
+        Provenance::Gap => "gap",
     }
 }
 

@@ -76,7 +76,7 @@ fn degraded(health: &Value) -> Vec<Finding> {
         .collect();
     if !damaged.is_empty() {
         let text = format!(
-            "records of its store are damaged and left out: {}",
+            "records of its store are damaged: {} (turns read as gaps, other records are left out)",
             damaged.join(", ")
         );
         problems.push(problem(DAMAGED, text));
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(degraded("ok", json!({}), Value::Null), from_ref(&failing));
         let left_out = (
             State::Bad(DAMAGED),
-            "records of its store are damaged and left out: 2 turns".to_owned(),
+            "records of its store are damaged: 2 turns (turns read as gaps, other records are left out)".to_owned(),
         );
         assert_eq!(
             degraded("ok", damaged.clone(), Value::Null),

@@ -181,6 +181,11 @@ impl Reporter {
         let past = self.past(&found, id).await?;
         let original = handle.original(&past.path);
         let original = original.map_err(|error| ReportError::refused(&error))?;
+        // What stands there is the gateway's own word for a gap.
+        let is_gap = |turn: &usize| past.path.get(turn - 1).is_some_and(Turn::is_gap);
+        if let Some(turn) = handle.turn(&past.path).filter(is_gap) {
+            return Err(ReportError::Damaged { turn });
+        }
         let excerpt = original.excerpt(section, room);
         Ok(Expanded {
             about: QUOTED,
