@@ -84,12 +84,7 @@ fn a_damaged_store_is_told_of_and_repaired() {
     let ran = store("repair", &place, &[]);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains(foretold), "{}", ran.stderr);
-    for words in [
-        "kept 3 turns",
-        "1 summaries",
-        "left out 1 turn",
-        "left a gap",
-    ] {
+    for words in ["kept 3 turns", "1 summary", "left out 1 turn", "left a gap"] {
         assert!(ran.stdout.contains(words), "{}", ran.stdout);
     }
     let ran = store("check", &place, &[]);
