@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::agreed::agreed;
 use super::artefacts::Artefacts;
 use super::files::File;
 use super::folder::Folder;
@@ -76,7 +77,7 @@ pub(super) fn fill(
     files(&mut page, &done, share(0.3));
     commands(&mut page, &done, share(0.14));
     errors(&mut page, (known, &done), share(0.1));
-    decisions(&mut page, known, share(0.14));
+    decisions(&mut page, (known, typed), share(0.14));
     dead_ends(&mut page, known, share(0.08));
     purposes_of(&mut page, known, told, share(0.2));
     told
@@ -198,7 +199,7 @@ pub(super) fn clip(text: &str, most: usize) -> String {
 }
 
 /// The number of words. In a script without spaces, two letters count as one.
-fn words(text: &str) -> usize {
+pub(super) fn words(text: &str) -> usize {
     let unspaced = text.chars().filter(|letter| is_unspaced(*letter)).count();
     text.split_whitespace().count() + unspaced / 2
 }
@@ -457,10 +458,21 @@ fn errors(page: &mut Page<'_>, (known, done): (&Known<'_>, &Artefacts), budget: 
     }
 }
 
+/// The most short answers that are told with their questions.
+const AGREED: usize = 4;
+
 /// Decisions of the assistant, newest first, and answers of the user to its questions.
-fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+fn decisions(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget: Tokens) {
     let mut room = budget;
     let number = numbers(known.old);
+    for it in agreed(known.pieces, typed).take(AGREED) {
+        let (turn, answer) = (number(it.turn), it.answer);
+        let entry = format!(
+            "the user answered \"{answer}\" (turn {turn}) to: {}",
+            it.offer
+        );
+        page.add(Field::Decisions, &entry, &mut room);
+    }
     for (turn, answer) in answers(known.steps) {
         let entry = format!(
             "the user answered (turn {}): {}",
@@ -514,7 +526,7 @@ fn stated<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)>
 }
 
 /// The lines outside blocks of code: code decides nothing, and says that something failed without having been tried.
-fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");

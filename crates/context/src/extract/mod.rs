@@ -19,6 +19,7 @@
 //! The classes of the turns say what is quoted: preserved turns are the user's words, required ones weigh more
 //! than droppable ones. The same input gives the same summary.
 
+mod agreed;
 mod artefacts;
 mod census;
 mod command_line;
