@@ -1,5 +1,6 @@
 //! The guards' numbers.
 
+use context::extract::Room;
 use context::{Tokens, standing, user_words};
 use jiff::SignedDuration;
 
@@ -118,6 +119,16 @@ impl Limits {
         match self.words {
             Tokens::ZERO => Tokens::ZERO,
             _ => standing::room(self.window),
+        }
+    }
+
+    /// The room for a summary where the view leaves enough.
+    #[must_use]
+    pub fn for_summary(&self) -> Room {
+        Room {
+            words: self.words,
+            standing: self.standing(),
+            summary: self.summary,
         }
     }
 

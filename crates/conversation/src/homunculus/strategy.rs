@@ -1,5 +1,6 @@
 //! Policy: when, and with what.
 
+use context::extract::Room;
 use context::regret::Regret;
 use context::{Pressure, Tokens, Turn};
 use history::{MarkId, Route};
@@ -89,8 +90,8 @@ pub enum Command {
     Prepare {
         /// The index of the first turn that the summary does not replace.
         cut: usize,
-        /// The largest size that it may have.
-        budget: Tokens,
+        /// The room for it, with the user's own words in front.
+        room: Room,
         /// The route by which it is made.
         route: Route,
     },
@@ -213,11 +214,11 @@ impl Situation<'_> {
         hard.saturating_sub(lead).max(least).min(hard)
     }
 
-    /// The largest summary that may be made at `cut` so that the view then stays below the hard
+    /// The room for a summary at `cut` so that the view then stays below the hard
     /// threshold, or below the window where that leaves no room. `None` where not even
     /// [`MINIMUM_SUMMARY`](crate::homunculus::MINIMUM_SUMMARY) fits.
     #[must_use]
-    pub fn room_at(&self, cut: usize) -> Option<Tokens> {
+    pub fn room_at(&self, cut: usize) -> Option<Room> {
         let bare = self
             .shown
             .swapped(cut, MarkId::from_bytes([0; 16]), Tokens::ZERO);
@@ -228,5 +229,9 @@ impl Situation<'_> {
             .map(|limit| limit.saturating_sub(rest).scaled(share))
             .map(|room| room.min(self.limits.summary))
             .find(|&room| room >= crate::homunculus::limits::MINIMUM_SUMMARY)
+            .map(|summary| Room {
+                summary,
+                ..self.limits.for_summary()
+            })
     }
 }

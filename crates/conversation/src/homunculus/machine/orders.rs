@@ -80,7 +80,7 @@ impl<'a> Orders<'a> {
     /// # Errors
     /// Where no cut leaves room for a summary, or it would break another rule.
     pub fn extract(&mut self, keep: f64) -> Result<(), Refusal> {
-        let (cut, budget) = {
+        let (cut, room) = {
             let situation = self.situation();
             let path = &situation.path;
             let wanted = path
@@ -96,7 +96,7 @@ impl<'a> Orders<'a> {
             (cut, room.ok_or(Refusal::TooLittleGain(Tokens::ZERO))?)
         };
         let route = Route::Extractive;
-        match self.give(Command::Prepare { cut, budget, route }) {
+        match self.give(Command::Prepare { cut, room, route }) {
             // One that is being made is as good.
             Ok(()) | Err(Refusal::AlreadyPreparing) => self.give(Command::Pause),
             Err(refusal) => Err(refusal),

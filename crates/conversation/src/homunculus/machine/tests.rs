@@ -1,5 +1,6 @@
 //! The machine step by step, and under any order of events and any strategy.
 
+use context::extract::Room;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
@@ -453,7 +454,7 @@ fn swaps_that_free_nothing_stop_the_machine() {
             let cut = situation.path.cut_at_least(situation.shown.from + 1);
             let prepare = cut.map(|cut| Command::Prepare {
                 cut,
-                budget: Tokens::new(10),
+                room: Room::without_words(Tokens::new(10)),
                 route: Route::Readable,
             });
             for command in [Some(Command::Swap), prepare].into_iter().flatten() {
