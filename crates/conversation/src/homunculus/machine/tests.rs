@@ -283,6 +283,30 @@ fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
 }
 
 #[test]
+fn the_users_words_before_a_summary_leave_the_view_its_window() {
+    // Room for a whole summary beside the words, and for less and less of it.
+    for newest in [6_000, 7_500, 8_400, 9_000, 9_300] {
+        let sizes = [500, 500, 500, 500, 500, 500, 500, 500, newest];
+        let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+        let mut shown = None;
+        // The second summary knows the size of the words.
+        for _ in 0..3 {
+            let actions = driver.request(9);
+            shown = sent(&actions);
+            if let Some(order) = ordered(&actions) {
+                assert_eq!(order.words, limits(10_000).words, "they are not cut");
+                let words = Tokens::new(400);
+                driver.finish(order.job, (order.budget + words).get());
+            }
+        }
+        let shown = shown.expect("sends");
+        let path = Path::new(&driver.outline, 9, &[]);
+        let size = driver.machine.size(&shown, &path).all();
+        assert!(size <= Tokens::new(10_000), "{newest}: {size}");
+    }
+}
+
+#[test]
 fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
     let sizes = [
         1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 2_100, 900, 200,
