@@ -221,6 +221,16 @@ impl Situation<'_> {
         hard.saturating_sub(lead).max(least).min(hard)
     }
 
+    /// Returns true if the view fits once the summary that is ready is shown.
+    #[must_use]
+    pub fn fits_with_ready(&self) -> bool {
+        let swap = match self.stage {
+            Stage::Ready { swap, .. } => Some(swap),
+            Stage::None | Stage::Preparing { .. } => self.standby,
+        };
+        matches!(swap, Some(Ok(after)) if after <= self.limits.room())
+    }
+
     /// The room for a summary at `cut` with which the view stays below the hard threshold, or below the window
     /// where that leaves none. The user's words stand in front of it, and their size is known only once a
     /// summary was made here: if the view does not fit with that one, the next is as much smaller as it must
