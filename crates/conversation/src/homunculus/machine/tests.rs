@@ -283,6 +283,21 @@ fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
 }
 
 #[test]
+fn a_summary_that_does_not_make_the_view_fit_is_not_shown_before_one_that_does() {
+    let sizes = [
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 300, 7_000,
+    ];
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+    let first = ordered(&driver.request(7)).unwrap();
+    driver.finish(first.job, 500);
+    assert!(ordered(&driver.request(9)).is_some(), "the first stands by");
+    let over = driver.request(11);
+    assert_eq!(sent(&over), None);
+    let order = ordered(&over).expect("a smaller one");
+    assert_eq!((order.route, order.cut), (Route::Extractive, 10));
+}
+
+#[test]
 fn the_users_words_before_a_summary_leave_the_view_its_window() {
     // Room for a whole summary beside the words, and for less and less of it.
     for newest in [6_000, 7_500, 8_400, 9_000, 9_300] {
