@@ -101,11 +101,7 @@ impl Conversation {
             mark,
             cut,
             pins: self.pins.in_full(),
-            room: Room {
-                words: limits.words,
-                standing: limits.standing(),
-                summary: limits.summary,
-            },
+            room: limits.for_summary(),
             originals: None,
         })
     }

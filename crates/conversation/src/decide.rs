@@ -348,7 +348,7 @@ impl Conversation {
                 };
                 Some(Command::Prepare {
                     cut: cut?,
-                    budget: limits.summary,
+                    room: limits.for_summary(),
                     route,
                 })
             }

@@ -510,13 +510,13 @@ impl Hosted {
             let cut = message
                 .get("memory")
                 .and_then(|memory| marked_at(memory, &situation.path));
-            let summary = situation.limits.summary;
+            let usual = situation.limits.for_summary();
             cut.map(|cut| Command::Prepare {
                 cut,
                 // A summary that a request waits for has to make it fit.
-                budget: match self.paused {
-                    true => situation.room_at(cut).unwrap_or(summary),
-                    false => summary,
+                room: match self.paused {
+                    true => situation.room_at(cut).unwrap_or(usual),
+                    false => usual,
                 },
                 route: self.route(),
             })

@@ -1,5 +1,6 @@
 //! The guards' numbers.
 
+use context::extract::Room;
 use context::{Tokens, standing, user_words};
 use jiff::SignedDuration;
 
@@ -121,6 +122,16 @@ impl Limits {
         }
     }
 
+    /// The room for a summary where the view leaves enough.
+    #[must_use]
+    pub fn for_summary(&self) -> Room {
+        Room {
+            words: self.words,
+            standing: self.standing(),
+            summary: self.summary,
+        }
+    }
+
     /// The same window and prices without guards against long tails, small gains, thrashing and
     /// waiting, and without room for the user's own words and standing matter: what products without such guards
     /// do. The rules about where to cut still hold.
@@ -135,6 +146,12 @@ impl Limits {
             patience: SignedDuration::MAX,
             ..self
         }
+    }
+
+    /// Returns true if these limits have the guards that products do without.
+    #[must_use]
+    pub const fn are_guarded(&self) -> bool {
+        self.thrash < u32::MAX
     }
 
     /// The size of a view at the hard threshold.

@@ -1,5 +1,6 @@
 //! Policy: when, and with what.
 
+use context::extract::Room;
 use context::regret::Regret;
 use context::{Pressure, Tokens, Turn};
 use history::{MarkId, Route};
@@ -8,10 +9,17 @@ use jiff::{SignedDuration, Timestamp};
 use crate::homunculus::event::{Refusal, Reported, Telemetry, Wish};
 use crate::homunculus::extent::Extent;
 use crate::homunculus::gauge::Gauge;
-use crate::homunculus::limits::Limits;
+use crate::homunculus::limits::{Limits, MINIMUM_SUMMARY};
 use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
 use crate::homunculus::price::CacheState;
+
+/// The tokens around a summary's text, and by which its parts may count less than the whole.
+const SUMMARY_FRAME: Tokens = Tokens::new(16);
+
+/// The share of the room beside the user's words that a second summary takes. The first may have been shorter than
+/// it was allowed to be, so the words are a little longer than they seem.
+const SPARED: f64 = 0.9;
 
 /// Decides what to do. It is asked at every request, again after a request was held, and when the
 /// conversation is idle.
@@ -89,8 +97,8 @@ pub enum Command {
     Prepare {
         /// The index of the first turn that the summary does not replace.
         cut: usize,
-        /// The largest size that it may have.
-        budget: Tokens,
+        /// The room for it, with the user's own words in front.
+        room: Room,
         /// The route by which it is made.
         route: Route,
     },
@@ -213,20 +221,55 @@ impl Situation<'_> {
         hard.saturating_sub(lead).max(least).min(hard)
     }
 
-    /// The largest summary that may be made at `cut` so that the view then stays below the hard
-    /// threshold, or below the window where that leaves no room. `None` where not even
-    /// [`MINIMUM_SUMMARY`](crate::homunculus::MINIMUM_SUMMARY) fits.
+    /// Returns true if the view fits once the summary that is ready is shown.
     #[must_use]
-    pub fn room_at(&self, cut: usize) -> Option<Tokens> {
+    pub fn fits_with_ready(&self) -> bool {
+        let swap = match self.stage {
+            Stage::Ready { swap, .. } => Some(swap),
+            Stage::None | Stage::Preparing { .. } => self.standby,
+        };
+        matches!(swap, Some(Ok(after)) if after <= self.limits.room())
+    }
+
+    /// The room for a summary at `cut` with which the view stays below the hard threshold, or below the window
+    /// where that leaves none. The user's words stand in front of it, and their size is known only once a
+    /// summary was made here: if the view does not fit with that one, the next is as much smaller as it must
+    /// be. `None` where not even [`MINIMUM_SUMMARY`] fits; the words are not cut for it.
+    #[must_use]
+    pub fn room_at(&self, cut: usize) -> Option<Room> {
         let bare = self
             .shown
             .swapped(cut, MarkId::from_bytes([0; 16]), Tokens::ZERO);
-        let rest = self.size(&bare);
-        let share = self.gauge.factor().recip();
-        [self.limits.hard_tokens(), self.limits.window]
-            .into_iter()
-            .map(|limit| limit.saturating_sub(rest).scaled(share))
-            .map(|room| room.min(self.limits.summary))
-            .find(|&room| room >= crate::homunculus::limits::MINIMUM_SUMMARY)
+        let rest = self.size(&bare) + SUMMARY_FRAME;
+        let (limits, share) = (self.limits, self.gauge.factor().recip());
+        let below = |limit: Tokens| {
+            let room = limit.saturating_sub(rest).scaled(share);
+            Some(room).filter(|&room| room >= MINIMUM_SUMMARY)
+        };
+        let most = below(limits.window)?;
+        let roomy = below(limits.hard_tokens()).or_else(|| below(limits.room()));
+        let summary = roomy.unwrap_or(most).min(limits.summary);
+        let made = match self.stage {
+            Stage::Ready {
+                cut: at,
+                swap: Ok(after),
+            } if at == cut => after.saturating_sub(rest).scaled(share),
+            _ => Tokens::ZERO,
+        };
+        let summary = match made > most {
+            false => summary,
+            true => {
+                let words = made.saturating_sub(summary);
+                let mut left = [limits.room(), limits.window]
+                    .into_iter()
+                    .filter_map(|limit| Some(below(limit)?.saturating_sub(words)));
+                let left = left.find(|&left| left >= MINIMUM_SUMMARY)?;
+                left.scaled(SPARED).max(MINIMUM_SUMMARY).min(summary)
+            }
+        };
+        Some(Room {
+            summary,
+            ..limits.for_summary()
+        })
     }
 }

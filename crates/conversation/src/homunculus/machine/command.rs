@@ -1,5 +1,6 @@
 //! Carrying out commands: every guard is here.
 
+use context::extract::Room;
 use context::{Tokens, TurnId};
 use history::{MarkId, Route};
 use jiff::Timestamp;
@@ -38,8 +39,8 @@ impl Machine {
         } = asked;
         let mut hold = None;
         let outcome = match command {
-            Command::Prepare { cut, budget, route } => {
-                let order = Order { cut, budget, route };
+            Command::Prepare { cut, room, route } => {
+                let order = Order { cut, room, route };
                 self.prepare(&order, path, now, actions)
             }
             Command::Swap => self.swap_in(path, now, actions),
@@ -85,7 +86,10 @@ impl Machine {
         let (shown, budget) = (self.shown, self.larger(path)?);
         let order = Order {
             cut: shown.from,
-            budget,
+            room: Room {
+                summary: budget,
+                ..self.limits.for_summary()
+            },
             route: Route::Extractive,
         };
         let node = path.node_before(shown.from).ok_or(Refusal::IllegalCut)?;
@@ -182,9 +186,9 @@ impl Machine {
             node,
             made_from: path.head(),
             route: order.route,
-            budget: order.budget,
-            words: self.limits.words,
-            standing: self.limits.standing(),
+            budget: order.room.summary,
+            words: order.room.words,
+            standing: order.room.standing,
         }));
     }
 
@@ -224,7 +228,7 @@ impl Machine {
         };
         let before = self.size(&self.shown, path);
         let to_come = MarkId::from_bytes([0; 16]);
-        let after = self.shown.swapped(order.cut, to_come, order.budget);
+        let after = self.shown.swapped(order.cut, to_come, order.room.summary);
         let after = self.size(&after, path);
         if before <= self.limits.window {
             self.gains(before, after)?;
@@ -441,6 +445,6 @@ impl Machine {
 /// A command to make a summary.
 struct Order {
     cut: usize,
-    budget: Tokens,
+    room: Room,
     route: Route,
 }

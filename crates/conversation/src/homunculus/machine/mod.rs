@@ -1,6 +1,7 @@
 //! The state machine: events in, actions out.
 
 mod command;
+mod fit;
 mod orders;
 
 use orders::About;
@@ -21,11 +22,11 @@ use crate::homunculus::pace::{Pace, Writing};
 use crate::homunculus::price::CacheState;
 use crate::homunculus::strategy::{Command, Moment, Situation, Stage, Strategy};
 
-/// The share of the window that stays verbatim behind a summary that makes a refused view fit.
-const RESCUED: f64 = 0.05;
-
 /// The number of times that one refused request is made smaller and sent again.
 const MOST_RETRIES: u8 = 4;
+
+/// The number of summaries that are made to make one view fit: the second knows the size of the user's words.
+const MOST_FITTED: u8 = 2;
 
 /// The number of times that one request may be held before it is sent regardless of the strategy.
 const MOST_HOLDS: u32 = 8;
@@ -127,6 +128,8 @@ struct Failure {
 struct Sending {
     held_since: Option<Timestamp>,
     holds: u32,
+    /// The number of summaries that were ordered without the strategy, to make it fit.
+    fitted: u8,
     last: Option<Timestamp>,
     /// The newest turn of a refused request that was sent again, and how often.
     retried: Option<(TurnId, u8)>,
@@ -448,25 +451,27 @@ impl<S: Strategy> Homunculus<S> {
             |since| Moment::Held(now.duration_since(since)),
         );
         if moment == Moment::Request {
+            self.machine.sending.fitted = 0;
             let count = &mut self.machine.count;
             count.requests = count.requests.saturating_add(1);
             let last = self.machine.sending.last;
             let since = last.map(|last| now.duration_since(last));
             self.machine.pace.said(path.covered(path.len()), since);
         }
-        if self.machine.sending.holds < MOST_HOLDS {
-            let asked = Asked {
-                path: *path,
-                moment,
-                now,
-            };
-            if let Some(hold) = self.ask(&asked, actions) {
-                let sending = &mut self.machine.sending;
-                sending.held_since.get_or_insert(now);
-                sending.holds += 1;
-                actions.push(hold);
-                return;
-            }
+        let asked = Asked {
+            path: *path,
+            moment,
+            now,
+        };
+        let may_hold = self.machine.sending.holds < MOST_HOLDS;
+        let hold = may_hold.then(|| self.ask(&asked, actions)).flatten();
+        let hold = hold.or_else(|| self.machine.last_resort(&asked, actions));
+        if let Some(hold) = hold.filter(|_| may_hold) {
+            let sending = &mut self.machine.sending;
+            sending.held_since.get_or_insert(now);
+            sending.holds += 1;
+            actions.push(hold);
+            return;
         }
         self.machine.send(path, now, actions);
     }
@@ -704,27 +709,6 @@ impl Machine {
                 actions.push(Action::Telemetry(count));
             }
             _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
-        }
-    }
-
-    /// Makes a view that was refused fit, whatever the strategy is.
-    fn rescue(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
-        self.follow(path, actions);
-        let asked = Asked {
-            path: *path,
-            moment: Moment::Request,
-            now,
-        };
-        let mut orders = Orders::new(self, &asked, actions, About::Conversation);
-        if orders.situation().fits() {
-            return;
-        }
-        // Compaction may have stopped. The stop was not meant to make the client fail.
-        orders.go_on();
-        // What became of it is among the actions.
-        let _ = orders.give(Command::Swap);
-        if !orders.situation().fits() {
-            let _ = orders.extract(RESCUED);
         }
     }
 

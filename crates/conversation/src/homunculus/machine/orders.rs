@@ -1,10 +1,11 @@
 //! The orders that a strategy collects while it is asked.
 
 use context::Tokens;
+use context::extract::Room;
 use context::pin::{Origin, PinError, PinId, Pinned, Pins, Subject, is_foreign};
 use history::Route;
 
-use super::{Asked, Machine};
+use super::{Asked, Machine, State};
 use crate::homunculus::event::{Action, Refusal, Telemetry};
 use crate::homunculus::strategy::{Command, Situation};
 
@@ -80,27 +81,35 @@ impl<'a> Orders<'a> {
     /// # Errors
     /// Where no cut leaves room for a summary, or it would break another rule.
     pub fn extract(&mut self, keep: f64) -> Result<(), Refusal> {
-        let (cut, budget) = {
-            let situation = self.situation();
-            let path = &situation.path;
-            let wanted = path
-                .cut_keeping(situation.limits.window.scaled(keep))
-                .filter(|&cut| situation.room_at(cut).is_some());
-            let cut = wanted
-                .or_else(|| path.last_cut())
-                .ok_or(Refusal::IllegalCut)?;
-            if cut <= situation.shown.from {
-                return Err(Refusal::NoProgress);
-            }
-            let room = situation.room_at(cut);
-            (cut, room.ok_or(Refusal::TooLittleGain(Tokens::ZERO))?)
-        };
+        let (cut, room) = self.place(keep)?;
         let route = Route::Extractive;
-        match self.give(Command::Prepare { cut, budget, route }) {
+        match self.give(Command::Prepare { cut, room, route }) {
             // One that is being made is as good.
             Ok(()) | Err(Refusal::AlreadyPreparing) => self.give(Command::Pause),
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// The cut and the room for a summary with which the view fits.
+    pub(super) fn place(&self, keep: f64) -> Result<(usize, Room), Refusal> {
+        let situation = self.situation();
+        let path = &situation.path;
+        let wanted = path
+            .cut_keeping(situation.limits.window.scaled(keep))
+            .filter(|&cut| situation.room_at(cut).is_some());
+        let cut = wanted
+            .or_else(|| path.last_cut())
+            .ok_or(Refusal::IllegalCut)?;
+        if cut <= situation.shown.from {
+            return Err(Refusal::NoProgress);
+        }
+        let room = situation.room_at(cut);
+        Ok((cut, room.ok_or(Refusal::TooLittleGain(Tokens::ZERO))?))
+    }
+
+    /// Returns true if a summary is being made without a model.
+    pub(super) fn is_making(&self) -> bool {
+        matches!(&self.machine.state, State::Preparing(it) if it.route == Route::Extractive)
     }
 
     /// Pins a text, or what a handle names ([`Subject::named`]). A pin in force, named by its id or its text,

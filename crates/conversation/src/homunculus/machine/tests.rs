@@ -1,5 +1,6 @@
 //! The machine step by step, and under any order of events and any strategy.
 
+use context::extract::Room;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
@@ -282,6 +283,45 @@ fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
 }
 
 #[test]
+fn a_summary_that_does_not_make_the_view_fit_is_not_shown_before_one_that_does() {
+    let sizes = [
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 300, 7_000,
+    ];
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+    let first = ordered(&driver.request(7)).unwrap();
+    driver.finish(first.job, 500);
+    assert!(ordered(&driver.request(9)).is_some(), "the first stands by");
+    let over = driver.request(11);
+    assert_eq!(sent(&over), None);
+    let order = ordered(&over).expect("a smaller one");
+    assert_eq!((order.route, order.cut), (Route::Extractive, 10));
+}
+
+#[test]
+fn the_users_words_before_a_summary_leave_the_view_its_window() {
+    // Room for a whole summary beside the words, and for less and less of it.
+    for newest in [6_000, 7_500, 8_400, 9_000, 9_300] {
+        let sizes = [500, 500, 500, 500, 500, 500, 500, 500, newest];
+        let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+        let mut shown = None;
+        // The second summary knows the size of the words.
+        for _ in 0..3 {
+            let actions = driver.request(9);
+            shown = sent(&actions);
+            if let Some(order) = ordered(&actions) {
+                assert_eq!(order.words, limits(10_000).words, "they are not cut");
+                let words = Tokens::new(400);
+                driver.finish(order.job, (order.budget + words).get());
+            }
+        }
+        let shown = shown.expect("sends");
+        let path = Path::new(&driver.outline, 9, &[]);
+        let size = driver.machine.size(&shown, &path).all();
+        assert!(size <= Tokens::new(10_000), "{newest}: {size}");
+    }
+}
+
+#[test]
 fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
     let sizes = [
         1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 2_100, 900, 200,
@@ -453,7 +493,7 @@ fn swaps_that_free_nothing_stop_the_machine() {
             let cut = situation.path.cut_at_least(situation.shown.from + 1);
             let prepare = cut.map(|cut| Command::Prepare {
                 cut,
-                budget: Tokens::new(10),
+                room: Room::without_words(Tokens::new(10)),
                 route: Route::Readable,
             });
             for command in [Some(Command::Swap), prepare].into_iter().flatten() {
@@ -564,6 +604,30 @@ struct Nothing;
 
 impl Strategy for Nothing {
     fn decide(&mut self, _: &mut Orders<'_>) {}
+}
+
+#[test]
+fn a_view_that_exceeds_the_window_is_made_to_fit_before_it_is_sent() {
+    let mut driver = Driver::new(Nothing, limits(10_000), &[1_000; 12]);
+    let actions = driver.request(11);
+    assert_eq!(sent(&actions), None, "it is held");
+    let order = ordered(&actions).expect("a summary");
+    assert_eq!((order.route, order.cut), (Route::Extractive, 10));
+    driver.finish(order.job, 600);
+    assert_eq!(sent(&driver.request(11)).unwrap().from, 10);
+}
+
+#[test]
+fn a_view_that_nothing_makes_fit_is_sent_at_once() {
+    let mut driver = Driver::new(Nothing, limits(10_000), &[500, 500, 500, 500, 11_000]);
+    assert_eq!(sent(&driver.request(5)), Some(Extent::default()));
+}
+
+#[test]
+fn products_without_guards_send_what_does_not_fit() {
+    let limits = limits(10_000).unguarded();
+    let mut driver = Driver::new(Nothing, limits, &[1_000; 12]);
+    assert_eq!(sent(&driver.request(11)), Some(Extent::default()));
 }
 
 #[test]

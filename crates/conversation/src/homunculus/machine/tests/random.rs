@@ -32,7 +32,7 @@ impl Strategy for Random {
             let command = match *order {
                 Order::Prepare(cut, budget, route) => Command::Prepare {
                     cut: cut % len,
-                    budget: Tokens::new(budget),
+                    room: Room::without_words(Tokens::new(budget)),
                     route,
                 },
                 Order::Swap => Command::Swap,
