@@ -242,7 +242,8 @@ fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
     match piece.origin {
         Origin::Call => match piece.script() {
             Some(script) => purposes::only_looks(script),
-            None => said.lines().all(steps::points),
+            // The list of tasks tells their newest state.
+            None => piece.changes_a_task() || said.lines().all(steps::points),
         },
         _ => lines::is_idle(piece, range),
     }
@@ -319,6 +320,8 @@ mod tests {
         assert!(told(run("ls -la src | grep rows")).is_empty());
         assert!(told(run("git status")).is_empty());
         assert_eq!(told(run("cargo test")).len(), 1);
+        let update = call("TaskUpdate", r#"{"taskId":"3","status":"in_progress"}"#);
+        assert!(told(vec![update, result("Updated task #3", Outcome::Succeeded)]).is_empty());
         let edit = r#"{"replace_all":false,"file_path":"/a.rs","old_string":"a","new_string":"b"}"#;
         assert!(told(vec![call("Edit", edit), result("ok", Outcome::Succeeded)]).is_empty());
     }
