@@ -288,7 +288,8 @@ pub(super) fn span(
     members.dedup_by_key(|(entry, _)| *entry);
     let is_cut = (
         text.get(..range.start).is_some_and(goes_on_before),
-        text.get(range.end..).is_some_and(goes_on_behind),
+        text.get(range.end..)
+            .is_some_and(|rest| goes_on_behind(said, rest)),
     );
     let marks = f32::from(u8::from(is_cut.0)) + f32::from(u8::from(is_cut.1));
     Span {
@@ -312,14 +313,13 @@ fn goes_on_before(before: &str) -> bool {
         && !line.ends_with(['.', '!', '?', ':', '。', '！', '？', '।', '؟'])
 }
 
-/// Returns true if what stands behind a quotation is part of the same sentence.
-fn goes_on_behind(behind: &str) -> bool {
-    let mut rest = behind.chars();
-    match rest.next() {
-        None | Some('\n') => false,
-        // A sentence ended, or the text would not have been cut between words.
-        Some(first) => !first.is_whitespace() || !starts_anew(rest.as_str()),
-    }
+/// Returns true if what stands behind a quotation is part of the same sentence or command.
+fn goes_on_behind(said: &str, behind: &str) -> bool {
+    let ends = said.ends_with(['.', '!', '?', ':', '。', '！', '？', '।', '؟', '۔']);
+    let line = behind.split('\n').next().unwrap_or_default();
+    // Where a sentence ended, the text may have been cut between two.
+    let is_between = ends && line.starts_with(char::is_whitespace) && starts_anew(line);
+    !line.trim().is_empty() && !is_between
 }
 
 /// Returns true if a text begins like a sentence of its own, or a line ends here.

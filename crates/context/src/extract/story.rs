@@ -327,6 +327,22 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_is_cut_says_so() {
+        let tests = (0..40).map(|n| format!("TestRows{n}|")).collect::<String>();
+        let command = format!("go test ./rows/... -v -run \"{tests}\"  \nmake");
+        let turns = placed(run(&command));
+        let pieces = pieces(&turns);
+        let census = Census::of(&pieces);
+        let scenes = scenes(&turns, &pieces, &census, (&[0.0; 2], Tokens::new(4_000)));
+        assert_eq!(scenes[0].span.is_cut, (false, true));
+        let whole = placed(run("go test ./rows/... -run \"TestRows\"  \nmake"));
+        let pieces = crate::extract::source::pieces(&whole);
+        let census = Census::of(&pieces);
+        let scenes = super::scenes(&whole, &pieces, &census, (&[0.0; 2], Tokens::new(4_000)));
+        assert_eq!(scenes[0].span.is_cut, (false, false));
+    }
+
+    #[test]
     fn code_is_no_statement() {
         let text = "The reader loses the order of the rows.\n\
                     ```rust\nlet rows = reader.collect_all_rows();\n```\n\
