@@ -113,9 +113,26 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
 }
 
 /// Returns true if lines of code say nothing alone: the last goes on behind a comma or a bracket, the first began above
-/// or is a text alone, such as the path of an import.
+/// or is a text alone, such as the path of an import. Words of prose and values behind a key say something.
 fn is_fragment(said: &str) -> bool {
+    /// The fewest words of prose that tell something.
+    const WORDS: usize = 3;
     let said = said.trim();
+    let is_word = |word: &&str| {
+        let word = word.trim_end_matches([',', '.', ';', ':', '!', '?']);
+        word.chars().nth(1).is_some() && word.chars().all(char::is_alphabetic)
+    };
+    let is_prose = said.split_whitespace().filter(is_word).count() >= WORDS;
+    let is_pair = said.starts_with('"') && said.contains("\": ");
+    // `ERROR [worker: …`: a line of a log names its level first.
+    let first = said.split(|it: char| !it.is_alphanumeric()).next();
+    let is_level = |it: &str| it.len() >= 4 && it.bytes().all(|it| it.is_ascii_uppercase());
+    if is_prose || is_pair || first.is_some_and(is_level) {
+        return false;
+    }
+    // The mark of a list: `1) rows`.
+    let marked = said.split_once(") ").filter(|(mark, _)| mark.len() <= 2);
+    let said = marked.map_or(said, |(_, behind)| behind);
     let depth = said.chars().fold(0_i32, |depth, letter| match letter {
         '(' | '[' | '{' => depth + 1,
         ')' | ']' | '}' => depth - 1,
@@ -123,7 +140,7 @@ fn is_fragment(said: &str) -> bool {
     });
     // A block that begins here is named by its first line.
     let is_open = depth > 0 && !said.ends_with(['{', ':']);
-    let goes_on = said.ends_with([',', '(', '[', '\\']);
+    let goes_on = said.ends_with([',', '(', '[']);
     let began = said.starts_with(['"', '\'', ')', ']', '}', ',']);
     is_open || depth < 0 || goes_on || began
 }
@@ -367,7 +384,6 @@ mod tests {
             "slog.Info(\"loaded\", slog.String(",
             "), nil",
             "} else {",
-            "make all \\",
             "load(rows, func() { keep(row)",
         ] {
             assert!(is_fragment(said), "{said}");
@@ -378,6 +394,13 @@ mod tests {
             "rows: Vec<Row>",
             "def load(path):",
             "Keeps the order (see rows.rs).",
+            "The rows_v2 table must be migrated by 2026-12-24 at the latest,",
+            "1) rows_v2 is kept",
+            "rows_v2.order_id BIGINT NOT NULL,",
+            "\"rows_endpoint\": \"https://rows.example/v2\",",
+            "ERROR rows_v2 [worker-17: timeout",
+            "'rows_v2' is not a column",
+            "docker run -p 54329:5432 rows_image \\",
         ] {
             assert!(!is_fragment(said), "{said}");
         }

@@ -431,14 +431,30 @@ mod tests {
             assert!(lines[0].ends_with(&format!("-> {told}")), "{lines:?}");
         }
         let (good, bad) = (Outcome::Succeeded, Outcome::Failed);
-        let checked = "0 issues.\n[fmt] $ gofmt -w .\n+ true";
+        let checked = "0 issues.\n[fmt] $ gofmt -w .";
         check("mise run lint", checked, good, "0 issues.");
+        let published = "npm notice\n+ @app/rows@1.2.3";
+        check("npm publish", published, good, "+ @app/rows@1.2.3");
         let tested = "--- PASS: TestRows (0.1s)\nok  \tapp/rows\t0.2s\nok  \tapp/x\t0.1s";
         check(
             "go test -v -run TestRows ./...",
             tested,
             good,
             "--- PASS: TestRows (0.1s)",
+        );
+        let part = "--- PASS: TestRows (0.1s)\nok  \tapp/rows\t0.2s";
+        check(
+            "go test -v -run TestRowsOrder",
+            part,
+            good,
+            "ok app/rows 0.2s",
+        );
+        let thrown = "src/a.ts:12:5: console.log says hello\nTypeError: rows is not iterable";
+        check(
+            "npx tsx src/a.ts",
+            thrown,
+            bad,
+            "TypeError: rows is not iterable",
         );
         let linted = "rows.go:12:5: unused parameter `a`\n[lint] ERROR task failed";
         check(

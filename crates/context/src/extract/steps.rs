@@ -426,7 +426,7 @@ impl Step<'_> {
         };
         if !self.failed() {
             let script = self.script().unwrap_or_default();
-            let is_chosen = |line: &&str| passed(line).is_some_and(|name| script.contains(name));
+            let is_chosen = |line: &&str| passed(line).is_some_and(|name| stands_in(&script, name));
             let verdict = lines().rfind(is_chosen);
             return verdict
                 .or_else(|| lines().rfind(|line| !echoes(line)))
@@ -441,20 +441,41 @@ impl Step<'_> {
             line.get(..end).unwrap_or_default().to_lowercase()
         };
         let errors = || lines().filter(|line| !is_code(line));
-        errors()
-            .filter(|line| line.len() <= MESSAGE)
-            .find(|line| names_error(&line.to_lowercase()) || names_a_place(line))
+        let messages = || errors().filter(|line| line.len() <= MESSAGE);
+        let is_named = |line: &&str| names_error(&line.to_lowercase());
+        messages()
+            .find(|line| is_named(line) && !sums_up(line))
+            .or_else(|| messages().find(|line| names_a_place(line)))
+            .or_else(|| messages().find(is_named))
             .or_else(|| errors().find(|line| names_error(&begin(line, BEGIN))))
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
 }
 
-/// Returns true if a line repeats a command, as runners of tasks and shells do: `[lint] $ cargo clippy`, `+ make`.
+/// Returns true if a line repeats a command, as runners of tasks do: `[lint] $ cargo clippy`.
 fn echoes(line: &str) -> bool {
     let behind = line.strip_prefix('[').and_then(|it| it.split_once("] "));
     let line = behind.map_or(line, |(_, line)| line);
-    line.starts_with("$ ") || line.starts_with("+ ")
+    line.starts_with("$ ")
+}
+
+/// Returns true if a runner of tasks sums up there that one failed: `[lint] ERROR task failed`.
+fn sums_up(line: &str) -> bool {
+    line.starts_with('[') && line.contains("] ERROR ")
+}
+
+/// Returns true if a script names a test, and not only part of a word.
+fn stands_in(script: &str, name: &str) -> bool {
+    /// The fewest letters of a name that is no common word.
+    const LEAST: usize = 4;
+    let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    name.len() >= LEAST
+        && script.match_indices(name).any(|(at, _)| {
+            let (before, behind) = (script.get(..at), script.get(at + name.len()..));
+            let before = before.and_then(|it| it.chars().next_back());
+            !is_part(before) && !is_part(behind.and_then(|it| it.chars().next()))
+        })
 }
 
 /// Returns true if a line in lower case names an error.
