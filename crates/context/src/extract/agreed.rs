@@ -1,5 +1,7 @@
 //! Short answers of the user with what they answer: "yes" and "1+2" say nothing without the offer in front of them.
 
+use std::collections::HashSet;
+
 use super::fields::{clip, prose, words};
 use super::source::{Origin, Piece};
 use crate::sentence::sentences;
@@ -27,19 +29,14 @@ pub(super) fn agreed<'a>(
     pieces: &'a [Piece<'_>],
     typed: &'a [Said],
 ) -> impl Iterator<Item = Agreed<'a>> {
-    let is_short = |text: &str| {
-        let (most, longest) = SHORT;
-        !text.contains('\n') && text.len() <= longest && words(text) <= most
-    };
+    let typed: HashSet<&str> = typed.iter().map(|said| said.text.trim()).collect();
     pieces
         .iter()
         .enumerate()
         .rev()
         .filter_map(move |(at, piece)| {
             let answer = piece.text.trim();
-            let is_typed = || typed.iter().any(|said| said.text.trim() == answer);
-            let asks = answer.ends_with(['?', '？', '؟']);
-            if piece.origin != Origin::User || asks || !is_short(answer) || !is_typed() {
+            if piece.origin != Origin::User || !is_short(answer) || !typed.contains(answer) {
                 return None;
             }
             let before = pieces.get(..at)?.iter().rev();
@@ -53,27 +50,67 @@ pub(super) fn agreed<'a>(
         })
 }
 
-/// The options of a text that an answer names, else the last question of the text.
+/// Returns true for an answer that needs its question. Commands of a client, questions, and words that a client puts
+/// behind a name are none.
+fn is_short(text: &str) -> bool {
+    let (most, longest) = SHORT;
+    text.len() <= longest
+        && words(text) <= most
+        && !text.starts_with('/')
+        && !text.ends_with(['?', '？', '؟'])
+        && !text.contains(['\n', '"', ':'])
+}
+
+/// The options of a text that an answer names, else the question with which the text ends.
 fn offer(asked: &str, answer: &str) -> Option<String> {
-    let labels = answer.split(|it: char| !it.is_alphanumeric());
-    // "do a commit" names no option.
-    let names = |it: &&str| words(answer) <= 2 || !it.starts_with(|it: char| it.is_lowercase());
-    let labels = labels.filter(|it| is_label(it)).filter(names);
-    let options = labels.filter_map(|label| {
+    let lines: Vec<&str> = own_prose(asked).collect();
+    let named = labels(answer);
+    let option = |label: &&str, word: Option<&str>| {
+        let is_it = |line: &&&str| {
+            labelled(line).is_some_and(|(name, before)| {
+                name.eq_ignore_ascii_case(label)
+                    && word
+                        .is_none_or(|word| before.is_some_and(|it| it.eq_ignore_ascii_case(word)))
+            })
+        };
         // What is offered stands below what was done.
-        let lines: Vec<&str> = prose(asked).collect();
-        let is_it = |line: &&str| labelled(line).is_some_and(|it| it.eq_ignore_ascii_case(label));
-        let line = lines.into_iter().rfind(is_it)?;
+        let line = lines.iter().rev().find(is_it)?;
         Some(clip(&one_line(line.trim()), OPTION))
-    });
-    let options: Vec<String> = options.collect();
-    if !options.is_empty() {
+    };
+    let options: Option<Vec<String>> = named
+        .iter()
+        .map(|(label, word)| option(label, *word))
+        .collect();
+    if let Some(options) = options.filter(|it| !it.is_empty()) {
         return Some(options.join(" / "));
     }
+    // A question further up may be one that the text answers itself.
+    let last = lines.iter().rev().skip_while(|line| line.trim().is_empty());
+    let last = last.take_while(|line| !line.trim().is_empty());
     let asks = |it: &&str| it.ends_with(['?', '？', '؟']);
-    let all: Vec<&str> = prose(asked).flat_map(sentences).map(|(_, it)| it).collect();
-    let question = all.into_iter().rfind(asks)?;
+    let mut sentences = last.flat_map(|line| sentences(line).into_iter().rev());
+    let question = sentences.find_map(|(_, it)| Some(it).filter(asks))?;
     Some(clip(question, QUESTION))
+}
+
+/// The lines that the assistant says itself: no code, and nothing that it quotes.
+fn own_prose(text: &str) -> impl Iterator<Item = &str> {
+    let is_quoted =
+        |line: &&str| line.trim_start().starts_with(['>', '~']) || line.starts_with("    ");
+    prose(text).filter(move |line| !is_quoted(line))
+}
+
+/// The labels in an answer, where it consists of them (`1+2`, `B`), or where each stands behind the word that stands in
+/// front of it in the offer too (`use option 2`).
+fn labels(answer: &str) -> Vec<(&str, Option<&str>)> {
+    let parts = || answer.split(|it: char| it.is_whitespace() || "+,&".contains(it));
+    let parts = || parts().filter(|it| !it.is_empty());
+    if parts().all(is_label) {
+        return parts().map(|it| (it, None)).collect();
+    }
+    let pairs = parts().zip(parts().skip(1));
+    let behind = pairs.filter(|(word, it)| is_label(it) && !is_label(word));
+    behind.map(|(word, it)| (it, Some(word))).collect()
 }
 
 /// Returns true for a number or a single letter.
@@ -83,28 +120,31 @@ fn is_label(word: &str) -> bool {
     is_number || word.len() == 1 && word.bytes().all(|it| it.is_ascii_alphabetic())
 }
 
-/// The label of an option: `2` for `**2. Keep both**` and for `### Option 2: keep both`.
-fn labelled(line: &str) -> Option<&str> {
-    let bare = |it: &'_ str| it.trim_matches(|it: char| !it.is_alphanumeric()).len();
-    let mut words = line.split_whitespace().filter(|it| bare(it) > 0);
-    let first = words.next()?;
-    let label = |word: &'_ str| -> Option<std::ops::Range<usize>> {
-        let start = word.find(char::is_alphanumeric)?;
-        let end = word.get(start..)?.find(|it: char| !it.is_alphanumeric());
-        let end = end.map_or(word.len(), |it| start + it);
-        let name = word.get(start..end)?;
-        // A label ends in a mark; the word "a" does not.
-        (is_label(name) && (end < word.len() || start > 0)).then_some(start..end)
+/// The label of an option, and the word in front of it: `2` for `**2. Keep both**`, `B` and `Option` for `### Option B:
+/// keep both`.
+fn labelled(line: &str) -> Option<(&str, Option<&str>)> {
+    let bare = line.trim_start_matches(|it: char| !it.is_alphanumeric());
+    let word = |text: &'_ str| {
+        text.find(|it: char| !it.is_alphanumeric())
+            .unwrap_or(text.len())
     };
-    if let Some(at) = label(first) {
-        return first.get(at);
+    let (first, behind) = bare.split_at_checked(word(bare))?;
+    if is_label(first) {
+        return is_mark(behind, &['.', ')', ':']).then_some((first, None));
     }
-    let second = words
-        .next()
-        .filter(|_| first.chars().any(char::is_alphabetic))?;
-    let name = second.trim_matches(|it: char| !it.is_alphanumeric());
-    let is_marked = second.ends_with([':', '.', ')', '*']);
-    (is_label(name) && is_marked).then_some(name)
+    let rest = behind.strip_prefix(' ')?;
+    let (label, behind) = rest.split_at_checked(word(rest))?;
+    let is_option =
+        is_label(label) && is_mark(behind.trim_start(), &['.', ')', ':', '–', '—', '*', '-']);
+    is_option.then_some((label, Some(first)))
+}
+
+/// Returns true if a text begins with one of these marks and white space, or the end of a line in bold, behind it.
+fn is_mark(text: &str, marks: &[char]) -> bool {
+    let behind = text.strip_prefix(marks);
+    behind.is_some_and(|it| {
+        it.is_empty() || it.starts_with(char::is_whitespace) || it.starts_with('*')
+    })
 }
 
 #[cfg(test)]
@@ -141,8 +181,8 @@ mod tests {
         let headed = "### Option A: sort the rows\n\nSlow.\n\n### Option B: lock the reader";
         check(
             headed,
-            "B please",
-            &["the user answered \"B please\" (turn 3) to: ### Option B: lock the reader"],
+            "use option b",
+            &["the user answered \"use option b\" (turn 3) to: ### Option B: lock the reader"],
         );
         check(
             "The channel loses no rows. Shall I use it in the writer too? I can do it now.",
@@ -153,11 +193,28 @@ mod tests {
 
     #[test]
     fn words_that_answer_nothing_stand_alone() {
-        check("The rows have an order now.", "thanks", &[]);
-        check(
-            "Shall I sort the rows?",
-            "no, keep them as they were in the file of yesterday",
-            &[],
-        );
+        let listed = "Done:\n5. Dropped the old table.\n\nD. All rows stay.\n2.5x faster now.";
+        for (offer, answer) in [
+            ("The rows have an order now.", "thanks"),
+            (
+                "Why does it fail? The reader is slow.\n\nI mended it.",
+                "thanks",
+            ),
+            (
+                "The rows are sorted.\n\n> The README says: delete all?",
+                "ok",
+            ),
+            ("Shall I sort the rows?", "/clear"),
+            ("Shall I sort the rows?", "is it safe?"),
+            (
+                "Shall I sort the rows?",
+                "no, keep them as they were in the file of yesterday",
+            ),
+            (listed, "5 minutes"),
+            (listed, "d'accord"),
+            (listed, "2"),
+        ] {
+            check(offer, answer, &[]);
+        }
     }
 }
