@@ -65,7 +65,7 @@ const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
 /// The value of context for an identifier, relative to being named at all.
-const CONTEXT: f32 = 0.15;
+const CONTEXT: f32 = 0.2;
 /// The same beside a summary that tells the context already.
 const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
