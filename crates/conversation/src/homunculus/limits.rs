@@ -148,12 +148,6 @@ impl Limits {
         }
     }
 
-    /// Returns true if these limits have the guards that products do without.
-    #[must_use]
-    pub const fn are_guarded(&self) -> bool {
-        self.thrash < u32::MAX
-    }
-
     /// The size of a view at the hard threshold.
     #[must_use]
     pub fn hard_tokens(&self) -> Tokens {

@@ -1,4 +1,4 @@
-//! Makes a view fit that exceeds the window, whatever the strategy is.
+//! Makes a view fit, whatever the strategy is.
 
 use jiff::Timestamp;
 
@@ -27,26 +27,6 @@ impl Machine {
         // Compaction may have stopped. The stop was not meant to make the client fail.
         orders.go_on();
         self.make_fit(&asked, actions);
-    }
-
-    /// Makes a view that exceeds the window fit before it is sent, where the strategy did not. The answer is
-    /// the hold until it is made. Strategies without guards send what the products that they stand for would send.
-    pub(super) fn last_resort(
-        &mut self,
-        asked: &Asked<'_>,
-        actions: &mut Vec<Action>,
-    ) -> Option<Action> {
-        let view = self.size(&self.shown, &asked.path);
-        if !self.limits.are_guarded() || view <= self.limits.window {
-            return None;
-        }
-        if self.stopped.is_some() {
-            let mut orders = Orders::new(self, asked, actions, About::Conversation);
-            // Compaction stays stopped where no summary would help.
-            orders.place(KEPT).ok()?;
-            orders.go_on();
-        }
-        self.make_fit(asked, actions)
     }
 
     /// Shows the summary that is ready, if the view fits with it, or else orders one that is small enough.

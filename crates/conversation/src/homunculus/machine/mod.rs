@@ -458,20 +458,19 @@ impl<S: Strategy> Homunculus<S> {
             let since = last.map(|last| now.duration_since(last));
             self.machine.pace.said(path.covered(path.len()), since);
         }
-        let asked = Asked {
-            path: *path,
-            moment,
-            now,
-        };
-        let may_hold = self.machine.sending.holds < MOST_HOLDS;
-        let hold = may_hold.then(|| self.ask(&asked, actions)).flatten();
-        let hold = hold.or_else(|| self.machine.last_resort(&asked, actions));
-        if let Some(hold) = hold.filter(|_| may_hold) {
-            let sending = &mut self.machine.sending;
-            sending.held_since.get_or_insert(now);
-            sending.holds += 1;
-            actions.push(hold);
-            return;
+        if self.machine.sending.holds < MOST_HOLDS {
+            let asked = Asked {
+                path: *path,
+                moment,
+                now,
+            };
+            if let Some(hold) = self.ask(&asked, actions) {
+                let sending = &mut self.machine.sending;
+                sending.held_since.get_or_insert(now);
+                sending.holds += 1;
+                actions.push(hold);
+                return;
+            }
         }
         self.machine.send(path, now, actions);
     }

@@ -91,7 +91,7 @@ impl<'a> Orders<'a> {
     }
 
     /// The cut and the room for a summary with which the view fits.
-    pub(super) fn place(&self, keep: f64) -> Result<(usize, Room), Refusal> {
+    fn place(&self, keep: f64) -> Result<(usize, Room), Refusal> {
         let situation = self.situation();
         let path = &situation.path;
         let wanted = path

@@ -607,30 +607,6 @@ impl Strategy for Nothing {
 }
 
 #[test]
-fn a_view_that_exceeds_the_window_is_made_to_fit_before_it_is_sent() {
-    let mut driver = Driver::new(Nothing, limits(10_000), &[1_000; 12]);
-    let actions = driver.request(11);
-    assert_eq!(sent(&actions), None, "it is held");
-    let order = ordered(&actions).expect("a summary");
-    assert_eq!((order.route, order.cut), (Route::Extractive, 10));
-    driver.finish(order.job, 600);
-    assert_eq!(sent(&driver.request(11)).unwrap().from, 10);
-}
-
-#[test]
-fn a_view_that_nothing_makes_fit_is_sent_at_once() {
-    let mut driver = Driver::new(Nothing, limits(10_000), &[500, 500, 500, 500, 11_000]);
-    assert_eq!(sent(&driver.request(5)), Some(Extent::default()));
-}
-
-#[test]
-fn products_without_guards_send_what_does_not_fit() {
-    let limits = limits(10_000).unguarded();
-    let mut driver = Driver::new(Nothing, limits, &[1_000; 12]);
-    assert_eq!(sent(&driver.request(11)), Some(Extent::default()));
-}
-
-#[test]
 fn a_refused_view_without_room_for_an_answer_is_made_smaller() {
     let mut driver = Driver::new(Nothing, limits(10_000), &[970; 10]);
     assert_eq!(sent(&driver.request(10)), Some(Extent::default()));
