@@ -29,6 +29,10 @@ const ROOMY: f32 = 2_500.0;
 /// The worth of the identifiers in a statement, for each token of it, beside its own worth.
 const NAMED: f32 = 30.0;
 
+/// The power of its size that a statement's worth is divided by: short ones tell more in the same room, and a long one
+/// tells more than a short one.
+const SIZE: f32 = 0.4;
+
 /// An identifier that may be kept.
 #[derive(Debug)]
 struct Candidate {
@@ -102,7 +106,8 @@ impl Market {
                     .iter()
                     .filter_map(|(entry, _)| value.get(*entry));
                 let named: f32 = named.sum();
-                statements.push((worth + NAMED * named / span.cost, span.clone()));
+                let density = (worth + NAMED * named / span.cost) / span.cost.powf(SIZE);
+                statements.push((density, span.clone()));
             }
             // The content of a scene is a member like an identifier, behind those of the census.
             span.members.push((value.len(), true));
