@@ -148,7 +148,7 @@ def test_a_call_that_nobody_made_is_refused_with_the_candidates():
         Agent().asks("Hello.")
     refused = call("recall", {"query": "anything"})
     assert refused.is_error and "E0831" in refused.content[0].text
-    ids = [line.split()[0] for line in refused.content[0].text.splitlines() if "turns" in line]
+    ids = [line.split()[0] for line in refused.content[0].text.splitlines() if " turn" in line]
     status = call("memory_status", {"conversation": ids[0][:12]}).structured_content
     assert status["conversation"] == ids[0]
     assert call("expand", {"handle": "turn:99", "conversation": ids[0]}).is_error
