@@ -17,6 +17,7 @@ use super::steps::Step;
 use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
+use crate::refusal;
 use crate::sentence::sentences;
 use crate::summary::{Field, Summary, one_line};
 use crate::turn::Turn;
@@ -78,6 +79,7 @@ pub(super) fn fill(
     commands(&mut page, &done, share(0.14));
     errors(&mut page, (known, &done), share(0.1));
     decisions(&mut page, (known, typed), share(0.14));
+    refusals(&mut page, known, share(0.35));
     dead_ends(&mut page, known, share(0.08));
     purposes_of(&mut page, known, told, share(0.2));
     told
@@ -458,6 +460,8 @@ fn errors(page: &mut Page<'_>, (known, done): (&Known<'_>, &Artefacts), budget: 
     }
 }
 
+/// The longest quotation of a refusal, in bytes.
+const REFUSED: usize = 300;
 /// The most short answers that are told with their questions.
 const AGREED: usize = 4;
 
@@ -488,6 +492,28 @@ fn decisions(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget:
             &mut room,
         );
     }
+}
+
+/// What results say that the user answered to a call, newest first.
+fn refusals(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let mut room = budget;
+    let number = numbers(known.old);
+    for (turn, step, words) in refused(known.steps) {
+        let turn = number(turn);
+        let about = Some(step.about()).filter(|it| !it.is_empty());
+        let about = about.unwrap_or_else(|| step.call.name.to_string());
+        let entry = format!("{about}: refused, as its result says (turn {turn}): \"{words}\"");
+        page.add(Field::Decisions, &entry, &mut room);
+    }
+}
+
+/// The calls whose results say that the user refused them, without the client's word for it, newest first: with the
+/// turn of each and what it quotes.
+fn refused<'s, 'a>(steps: &'s [Step<'a>]) -> impl Iterator<Item = (usize, &'s Step<'a>, String)> {
+    steps.iter().rev().filter_map(|step| {
+        let words = refusal::reported(step.result?)?;
+        Some((step.turn, step, clip(words, REFUSED)))
+    })
 }
 
 /// The user's answers to questions of the assistant, newest first, each with the turn that asks.
@@ -690,6 +716,31 @@ mod tests {
             "{all}"
         );
         assert!(!all.contains("read: "), "{all}");
+    }
+
+    /// Not every format can report a failure.
+    #[test]
+    fn the_words_of_a_refusal_without_a_reported_failure_are_told_as_its_results() {
+        let refused = |tool: &str, input: &str| {
+            let said = "The user doesn't want to proceed with this tool use. The tool use was rejected. \
+                        To tell you how to proceed, the user said:\nuse the map instead";
+            [call(tool, input), result(said, Outcome::Succeeded)]
+        };
+        let edit = r#"{"file_path":"/p/rows.rs","old_string":"a","new_string":"b"}"#;
+        let steps = [
+            refused("Edit", edit),
+            refused("Bash", r#"{"command":"git push"}"#),
+        ];
+        let summary = summed_up(steps.into_iter().flatten(), 2_000);
+        let told = [
+            "git push: refused, as its result says (turn 3): \"use the map instead\"",
+            "rows.rs: refused, as its result says (turn 1): \"use the map instead\"",
+        ];
+        assert_eq!(summary.entries(Field::Decisions), told);
+        let done = summary.entries(Field::Done).join("\n");
+        assert!(done.contains("rows.rs: not changed"), "{done}");
+        // The user's own words they are not.
+        assert!(!summary.render().contains("[3]"), "{}", summary.render());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::command_line;
 use super::here_documents::{self, Document};
 use super::verdicts::passed;
-use crate::refusal::{BY_THE_USER, refusal};
+use crate::refusal::{BY_THE_USER, refusal, reported};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
@@ -337,9 +337,11 @@ impl Step<'_> {
         })
     }
 
-    /// Returns true if the user refused the call.
+    /// Returns true if the user refused the call. Programs can print the words of a refusal, other tools hardly do.
     pub fn is_refused(&self) -> bool {
-        self.result.is_some_and(|it| refusal(it).is_some())
+        let by_words = || self.script().is_none();
+        self.result
+            .is_some_and(|it| refusal(it).is_some() || reported(it).is_some() && by_words())
     }
 
     /// The last line of the result that is not empty.
