@@ -96,6 +96,8 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
             let whole = piece.text.get(line).unwrap_or_default();
             // "Read file_path: src/a.rs" only points.
             piece.only_looks()
+                // The list of tasks tells their newest state.
+                || piece.changes_a_task()
                 || said.lines().all(|line| {
                     // What a command was for is told with the commands.
                     let is_beside = line.starts_with("description: ") || is_credit(line);

@@ -25,9 +25,17 @@ const MOST: usize = 6;
 const WORDS: usize = 4;
 const LETTERS: usize = 8;
 
-/// The remarks of a call, as ranges of its text: declarations, and comments with all their lines. `None` if the call
-/// adds no text to a file.
-pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
+/// What a call adds to a file.
+pub(super) struct Added<'p> {
+    /// The new text, or the patch.
+    pub range: Range<usize>,
+    /// The lines that stood there before, without their indentation; of a patch those that it removes.
+    pub removed: HashSet<&'p str>,
+    pub is_patch: bool,
+}
+
+/// The text that a call adds; `None` if it adds none to a file.
+pub(super) fn added<'p>(piece: &'p Piece<'_>) -> Option<Added<'p>> {
     let call = &*piece.text;
     let argument = |keys: &[&str]| {
         let is_it = |(name, _): &&(String, Range<usize>)| keys.contains(&name.as_str());
@@ -35,7 +43,7 @@ pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
     };
     let patch = patch(piece);
     let is_patch = patch.is_some();
-    let (added, removed) = match patch {
+    let (range, removed) = match patch {
         Some(patch) => (patch.clone(), patch),
         None => {
             argument(&PATHS)?;
@@ -56,6 +64,22 @@ pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
             .collect(),
         false => lines.map(str::trim).collect(),
     };
+    Some(Added {
+        range,
+        removed,
+        is_patch,
+    })
+}
+
+/// The remarks of a call, as ranges of its text: declarations, and comments with all their lines. `None` if the call
+/// adds no text to a file.
+pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
+    let Added {
+        range: added,
+        removed,
+        is_patch,
+    } = added(piece)?;
+    let call = &*piece.text;
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut told = HashSet::new();
     // The comment that is being read.
@@ -121,7 +145,8 @@ pub(super) fn patch(piece: &Piece<'_>) -> Option<Range<usize>> {
     (!piece.arguments.iter().any(is_path)).then(|| found.1.clone())
 }
 
-/// A quotation of a call on one line: without the names of the arguments, and a comment of several lines with one mark.
+/// A quotation of a call on one line: without the names of the arguments, with ` / ` between lines, and a comment of
+/// several lines with one mark.
 pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool) -> String {
     let said = piece.text.get(range.clone()).unwrap_or_default();
     let mut out = String::with_capacity(said.len());
@@ -139,6 +164,10 @@ pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool
         at += whole.len();
         let added = line.strip_prefix('+').filter(|_| is_patch);
         let line = added.unwrap_or(line).trim();
+        // Braces and blank lines between others tell nothing.
+        if whole.len() < said.len() && !line.contains(char::is_alphanumeric) {
+            continue;
+        }
         let mark = MARKS.into_iter().find(|mark| line.starts_with(mark));
         let goes_on = mark.filter(|&mark| Some(mark) == before && mark != BULLET);
         let rest = goes_on.and_then(|mark| line.strip_prefix(mark));
@@ -147,7 +176,8 @@ pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool
             true => {}
             // What stands below a path is about that file.
             false if is_below => out.push_str(": "),
-            false => out.push(' '),
+            false if goes_on.is_some() => out.push(' '),
+            false => out.push_str(" / "),
         }
         out.push_str(rest.unwrap_or(line));
     }
@@ -171,7 +201,7 @@ mod tests {
         let from = edit.text.find("file_path").unwrap();
         assert_eq!(
             on_one_line(&edit, from..edit.text.len(), false),
-            "/app/rows.rs: // Rows keep their order. file: a"
+            "/app/rows.rs: // Rows keep their order. / file: a"
         );
         let from = edit.text.find("file: a").unwrap();
         assert_eq!(on_one_line(&edit, from..edit.text.len(), false), "file: a");
@@ -306,14 +336,14 @@ mod tests {
         let said = "new_string: // Skips what the\n\t// list holds already.\n\tlet b = 2;";
         assert_eq!(
             one_line_of(said, false),
-            "// Skips what the list holds already. let b = 2;"
+            "// Skips what the list holds already. / let b = 2;"
         );
         let said = "// Skips what the\n+\t// list holds already.";
         assert_eq!(
             one_line_of(said, true),
             "// Skips what the list holds already."
         );
-        assert_eq!(one_line_of("a = b\n+ name;", false), "a = b + name;");
+        assert_eq!(one_line_of("a = b\n}\n+ name;", false), "a = b / + name;");
         assert_eq!(one_line_of("++retries;", false), "++retries;");
     }
 }
