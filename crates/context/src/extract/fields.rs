@@ -81,7 +81,7 @@ pub(super) fn fill(
     decisions(&mut page, (known, typed), share(0.14));
     refusals(&mut page, known, share(0.35));
     dead_ends(&mut page, known, share(0.08));
-    purposes_of(&mut page, known, told, share(0.2));
+    purposes_of(&mut page, known, told, share(0.12));
     told
 }
 

@@ -34,6 +34,7 @@ pub mod receipt;
 mod recent;
 mod remarks;
 mod select;
+mod snippets;
 mod source;
 pub(crate) mod steps;
 mod story;
@@ -64,10 +65,6 @@ const STATE: f64 = 0.2;
 const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
-/// The value of context for an identifier, relative to being named at all.
-const CONTEXT: f32 = 0.2;
-/// The same beside a summary that tells the context already.
-const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
 const STEPS: usize = 12;
 /// The size of the newest text that shows the agent's current work, in bytes: about 8,000 tokens.
@@ -321,14 +318,15 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Visible<'_>, draft: &Draft
     let census = Census::of(pieces);
     let ages = ages(old);
     let values = values(&ages, pieces, &census, shown);
-    let (story, context) = match draft.course {
+    let told = match draft.course {
         Some(turns) => {
             let scenes = story::scenes(turns, pieces, &census, (&ages, draft.budget));
-            (scenes, CONTEXT)
+            let snippets = snippets::snippets(pieces, &census, turns.len());
+            (scenes, snippets)
         }
-        None => (Vec::new(), CONTEXT_BESIDE),
+        None => Default::default(),
     };
-    let market = Market::open(&census, pieces, (values, story), (room, context));
+    let market = Market::open(&census, pieces, (values, told), room);
     let mut best: Option<(Tokens, Summary)> = None;
     // The logarithm of the price; values per token span several decades.
     let (mut low, mut high) = (-12.0_f32, 0.0_f32);

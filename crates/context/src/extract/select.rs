@@ -23,7 +23,9 @@ const SEPARATOR: f32 = 0.2;
 
 /// The share of the room that is kept for statements of the assistant, which tell most to a reader, where there is
 /// [`ROOMY`] room. It falls with the room: the last steps of a small summary quote statements too.
-const STATEMENTS: f32 = 0.25;
+const STATEMENTS: f32 = 0.29;
+/// The same for what the newest changes brought.
+const SNIPPETS: f32 = 0.1;
 /// Much room, in tokens.
 const ROOMY: f32 = 2_500.0;
 /// The worth of the identifiers in a statement, for each token of it, beside its own worth.
@@ -31,7 +33,11 @@ const NAMED: f32 = 30.0;
 
 /// The power of its size that a statement's worth is divided by: short ones tell more in the same room, and a long one
 /// tells more than a short one.
-const SIZE: f32 = 0.4;
+const SIZE: f32 = 0.6;
+
+/// The value of context for an identifier, relative to being named at all. Statements and snippets have room of their
+/// own and give context anyway.
+const CONTEXT: f32 = 0.06;
 
 /// An identifier that may be kept.
 #[derive(Debug)]
@@ -44,16 +50,14 @@ struct Candidate {
 /// All that can be chosen from.
 #[derive(Debug)]
 pub(super) struct Market {
-    /// The statements that have room of their own.
-    statements: Vec<Span>,
+    /// The snippets and the statements, which have room of their own.
+    reserved: Vec<Span>,
     /// By falling chance.
     candidates: Vec<Candidate>,
     /// The value of each identifier of the census.
     value: Vec<f32>,
     /// For each identifier, those that it names too: a path names the paths it ends with.
     implied: Vec<Vec<usize>>,
-    /// The value of context, relative to being named at all.
-    context: f32,
 }
 
 /// A choice of fragments and names.
@@ -84,12 +88,13 @@ struct Basket<'m> {
 
 impl Market {
     /// The market for a budget of `budget` tokens. `value` is the chance of each identifier of the
-    /// census; 0 for those that are not wanted. `story` are quotations that are worth something by themselves.
+    /// census; 0 for those that are not wanted. `story` are quotations that are worth something by themselves, and
+    /// snippets of changes, the most wanted first.
     pub fn open(
         census: &Census<'_>,
         pieces: &[Piece<'_>],
-        (mut value, story): (Vec<f32>, Vec<Scene>),
-        (budget, context): (f32, f32),
+        (mut value, (story, snippets)): (Vec<f32>, (Vec<Scene>, Vec<Span>)),
+        budget: f32,
     ) -> Self {
         let known = value.len();
         let mut told = Story::default();
@@ -114,8 +119,9 @@ impl Market {
             value.push(own);
             told.add(span);
         }
-        let share = STATEMENTS * (budget / ROOMY).min(1.0);
-        let statements = best(statements, budget * share);
+        let roomy = budget * (budget / ROOMY).min(1.0);
+        let mut reserved = fitting(snippets, roomy * SNIPPETS);
+        reserved.extend(best(statements, roomy * STATEMENTS));
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
         let mut ranked: Vec<usize> = (0..known)
             .filter(|&entry| worth(entry) > 0.0)
@@ -157,11 +163,10 @@ impl Market {
             })
             .collect();
         Self {
-            statements,
+            reserved,
             candidates,
             value,
             implied,
-            context,
         }
     }
 
@@ -180,7 +185,7 @@ impl Market {
             bare: Vec::new(),
             cost: 0.0,
         };
-        for span in &self.statements {
+        for span in &self.reserved {
             basket.buy(span, basket.extra_cost(span));
             self.hold(&mut basket, &span.members);
         }
@@ -221,9 +226,9 @@ impl Market {
             .map(|(entry, context)| {
                 let value = self.value.get(entry).copied().unwrap_or(0.0);
                 match (basket.holds(entry), context) {
-                    (Held::No, true) => value * (1.0 + self.context),
+                    (Held::No, true) => value * (1.0 + CONTEXT),
                     (Held::No, false) => value,
-                    (Held::Named, true) => value * self.context,
+                    (Held::Named, true) => value * CONTEXT,
                     _ => 0.0,
                 }
             })
@@ -313,6 +318,16 @@ impl<'m> Basket<'m> {
         bare.sort_by_key(newest);
         Choice { spans, bare }
     }
+}
+
+/// The spans, in their order, that fit in `room` tokens together.
+fn fitting(mut spans: Vec<Span>, mut room: f32) -> Vec<Span> {
+    spans.retain(|span| {
+        let fits = span.cost <= room;
+        room -= if fits { span.cost } else { 0.0 };
+        fits
+    });
+    spans
 }
 
 /// The spans of the most worth that cost no more than `room` tokens together.
