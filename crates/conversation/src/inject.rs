@@ -130,7 +130,7 @@ impl Conversation {
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some((addition, note)) = self.note_for(incoming, flight, shown)
+            && let Some((addition, note)) = self.note_for(incoming, flight, (shown, added.notes))
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
@@ -176,16 +176,16 @@ impl Conversation {
         (is_spoken && flight.turns.len > 2) || told || (is_soft && !self.flights.was_soft)
     }
 
-    /// The note about the agent's own memory, and its tokens.
+    /// The note about the agent's own memory, and its tokens. `added` is what the request got besides.
     fn note_for(
         &self,
         incoming: &Incoming<'_>,
         flight: &Flight,
-        shown: Extent,
+        (shown, added): (Extent, Tokens),
     ) -> Option<(Addition, Tokens)> {
         let len = flight.turns.len;
         let path = self.path(len);
-        let view = self.view_size(&shown, len);
+        let view = self.view_size(&shown, len) + added;
         // The note may stand in the operator's role, and what the agent pinned has no such authority.
         let label = |pin: &Pin| match pin.origin {
             Origin::Agent => format!("set by you: {}", pin.text),
@@ -225,9 +225,9 @@ impl Conversation {
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         facts.used = Some(view + tokens_of(&note, incoming));
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
-        // The note must not make the request too long: that would end the agent's work to tell it of it.
+        // The note must not take the room of the answer: that would end the agent's work to tell it of it.
         let tokens = tokens_of(&note, incoming);
-        (view + tokens <= self.supervisor.machine.limits().window).then_some((note, tokens))
+        (view + tokens <= self.supervisor.machine.limits().room()).then_some((note, tokens))
     }
 
     /// The losses of the summary just swapped in that no pin says, the most needed first.

@@ -240,3 +240,33 @@ async fn what_cannot_fit_is_refused() {
     assert_eq!(came.status, 400, "{came:?}");
     house.close().await;
 }
+
+/// Where a message leaves a little room for the answer, the note about the agent's memory does not take it.
+#[tokio::test]
+async fn the_note_leaves_room_for_the_answer() {
+    let asked = async |tokens: usize| {
+        let house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        agent.say(&house, "Hello.").await;
+        let came = agent.say(&house, &words(0, tokens)).await;
+        house.close().await;
+        let input = came.body["usage"]["input_tokens"].as_u64();
+        (
+            usize::try_from(input.expect("a number")).expect("it fits"),
+            came,
+        )
+    };
+    let (each, _) = asked(1_000).await;
+    let (twice, noted) = asked(2_000).await;
+    assert!(noted.did().contains("noted"), "{noted:?}");
+    let window = usize::try_from(WINDOW).expect("it fits");
+    let mut filled = 0;
+    for left in (0..200).step_by(4) {
+        let tokens = 1_000 + (window - left - each) * 1_000 / (twice - each);
+        let (input, came) = asked(tokens).await;
+        filled += usize::from(input > window - 400);
+        let has_room = came.body["stop_reason"] == "end_turn";
+        assert!(has_room, "{left} left, {input} sent: {came:?}");
+    }
+    assert!(filled > 10, "{filled} requests nearly filled the window");
+}
