@@ -1,0 +1,98 @@
+//! The way from a turn to the first one, where the numbers of the parents are damaged.
+
+use history::Engine as _;
+use history::conformance::sample;
+use rusqlite::Connection;
+
+use super::{House, TENANT};
+
+impl House {
+    /// Runs statements as damage does: no key is checked, and the index of parents stays as it is.
+    fn damage(&self, statements: &str) {
+        let connection = Connection::open(self.place()).unwrap();
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+        let (root, sql) = connection
+            .query_row(
+                "SELECT rootpage, sql FROM sqlite_schema WHERE name = 'node_by_parent'",
+                [],
+                read,
+            )
+            .unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON; \
+                 DELETE FROM sqlite_schema WHERE name = 'node_by_parent'",
+            )
+            .unwrap();
+        drop(connection);
+        let connection = Connection::open(self.place()).unwrap();
+        connection
+            .execute_batch(&format!(
+                "PRAGMA foreign_keys = OFF; {statements}; PRAGMA writable_schema = ON"
+            ))
+            .unwrap();
+        connection
+            .execute(
+                "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) \
+                 VALUES ('index', 'node_by_parent', 'node', ?1, ?2)",
+                (root, sql),
+            )
+            .unwrap();
+    }
+}
+
+const EMPTIED: &str =
+    "UPDATE node SET body = CAST(substr(body, 1, length(body) - 1) || 'X' AS BLOB)";
+
+#[test]
+fn a_path_without_its_beginning_is_not_shown_as_whole() {
+    for damage in [
+        "DELETE FROM node WHERE n = 1",
+        "DELETE FROM node WHERE n = 2",
+        "UPDATE node SET parent = 2 WHERE n = 2",
+        "UPDATE node SET parent = 3 WHERE n = 2",
+        "UPDATE node SET parent = 4000 WHERE n = 2",
+        "UPDATE node SET parent = -1 WHERE n = 2",
+    ] {
+        let house = House::new();
+        let whole = house.read(&house.open());
+        let connection = Connection::open(house.place()).unwrap();
+        connection
+            .execute_batch(&format!("PRAGMA foreign_keys = OFF; {damage}"))
+            .unwrap();
+        drop(connection);
+        let engine = house.open();
+        let found = house.read(&engine);
+        if let Some(path) = &found.path {
+            assert_eq!(path.len(), 3, "{damage}: {path:?}");
+        }
+        let second = whole.path.as_ref().unwrap()[1].id();
+        let _ = engine.read(TENANT, &mut |store| {
+            if let Ok(Some((_, parent))) = store.node(second) {
+                assert_eq!(parent, whole.path.as_ref().unwrap()[0].id(), "{damage}");
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn many_damaged_parents_are_passed_one_by_one() {
+    let house = House::new();
+    let texts: Vec<String> = (0..60).map(|n| format!("turn {n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let said = sample::line(&texts);
+    house
+        .open()
+        .write(TENANT, &mut |store| store.record(&said).map(drop))
+        .unwrap();
+    house.damage(&format!("{EMPTIED}, parent = parent - 1 WHERE n > 10"));
+    house
+        .open()
+        .read(TENANT, &mut |store| {
+            let path = store.path(sample::head(&said))?;
+            assert_eq!(path.len(), 60);
+            Ok(())
+        })
+        .unwrap();
+}
