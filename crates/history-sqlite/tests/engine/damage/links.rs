@@ -1,10 +1,13 @@
 //! The way from a turn to the first one, where the numbers of the parents are damaged.
 
-use history::Engine as _;
+use std::collections::BTreeMap;
+
 use history::conformance::sample;
+use history::{Engine as _, Record};
+use history_sqlite::repair;
 use rusqlite::Connection;
 
-use super::{House, TENANT};
+use super::{House, TENANT, keep};
 
 impl House {
     /// Runs statements as damage does: no key is checked, and the index of parents stays as it is.
@@ -38,6 +41,20 @@ impl House {
                 (root, sql),
             )
             .unwrap();
+    }
+
+    /// Checks the store and repairs it. What the check foretells comes true.
+    #[track_caller]
+    fn mend(&self) {
+        let engine = self.open();
+        let checked = engine.check().unwrap();
+        drop(engine);
+        let repaired = repair(&self.place()).unwrap();
+        let turn = |counts: &BTreeMap<Record, u64>| counts.get(&Record::Turn).copied().unwrap_or(0);
+        let gone = checked.behind + turn(&checked.damaged);
+        assert!(turn(&repaired.lost) <= gone, "{checked:?} {repaired:?}");
+        assert_eq!(repaired.gaps, checked.emptied, "{checked:?} {repaired:?}");
+        assert_eq!(self.open().check().unwrap().damaged, BTreeMap::new());
     }
 }
 
@@ -73,6 +90,46 @@ fn a_path_without_its_beginning_is_not_shown_as_whole() {
             }
             Ok(())
         });
+        drop(engine);
+        house.mend();
+        let engine = house.open();
+        if let Some(path) = house.read(&engine).path {
+            assert_eq!(path.len(), 3, "{damage}: {path:?}");
+        }
+        engine
+            .write(TENANT, &mut |store| keep(store, 4, &house.said))
+            .unwrap();
+        assert_eq!(house.read(&engine).path, whole.path, "{damage}");
+    }
+}
+
+#[test]
+fn a_first_turn_is_the_first_whatever_its_row_has_for_a_parent() {
+    for parent in [0, 1, 2, 4000] {
+        let house = House::new();
+        let first = sample::line(&["the first of another"]);
+        house
+            .open()
+            .write(TENANT, &mut |store| store.record(&first).map(drop))
+            .unwrap();
+        house.damage(&format!("UPDATE node SET parent = {parent} WHERE n = 7"));
+        let path = |house: &House| {
+            let mut path = None;
+            house
+                .open()
+                .read(TENANT, &mut |store| {
+                    path = store.path(first[0].id()).ok();
+                    Ok(())
+                })
+                .unwrap();
+            path
+        };
+        let said = |house: &House| {
+            path(house).map(|path| path.iter().map(|it| it.readable()).collect::<Vec<_>>())
+        };
+        assert_eq!(said(&house), Some(vec![first[0].readable()]), "{parent}");
+        house.mend();
+        assert_eq!(said(&house), Some(vec![first[0].readable()]), "{parent}");
     }
 }
 
@@ -95,4 +152,5 @@ fn many_damaged_parents_are_passed_one_by_one() {
             Ok(())
         })
         .unwrap();
+    house.mend();
 }
