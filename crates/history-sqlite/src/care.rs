@@ -258,7 +258,7 @@ impl Sqlite {
                 })?;
             }
             found.gaps = gap::all(connection).len() as u64;
-            if !is_structure_sound(connection) {
+            if !is_structure_sound(connection) || !are_keys_sound(connection) {
                 count(&mut found.damaged, Record::Structure);
             }
             let noted = Damage::default();
@@ -307,4 +307,12 @@ fn is_structure_sound(connection: &Connection) -> bool {
     // SQLite finds nothing wrong with a damaged name of a column. Those of the other tables are read by `walk`.
     let tenants = "SELECT n, id, turns, bytes, marks, conversations, beside FROM tenant";
     answer.is_ok_and(|answer| answer == "ok") && connection.prepare(tenants).is_ok()
+}
+
+/// True if everything that a row refers to is there. No checksum covers that.
+fn are_keys_sound(connection: &Connection) -> bool {
+    let statement = connection.prepare("PRAGMA foreign_key_check");
+    statement
+        .and_then(|mut dangling| dangling.exists([]))
+        .is_ok_and(|is_dangling| !is_dangling)
 }

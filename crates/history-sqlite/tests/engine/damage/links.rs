@@ -154,3 +154,21 @@ fn many_damaged_parents_are_passed_one_by_one() {
         .unwrap();
     house.mend();
 }
+
+#[test]
+fn a_check_tells_that_something_referred_to_is_gone() {
+    for damage in [
+        "DELETE FROM tenant",
+        "UPDATE node SET tenant = 5 WHERE n = 6",
+        "UPDATE mark SET tenant = 5 WHERE n = 1",
+    ] {
+        let house = House::new();
+        let connection = Connection::open(house.place()).unwrap();
+        let statements = format!("PRAGMA foreign_keys = OFF; {damage}");
+        connection.execute_batch(&statements).unwrap();
+        drop(connection);
+        let checked = house.open().check().unwrap();
+        let damaged = BTreeMap::from([(Record::Structure, 1)]);
+        assert_eq!(checked.damaged, damaged, "{damage}");
+    }
+}
