@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use history::conformance::sample;
-use history::{Engine as _, Record};
+use history::{Engine as _, Record, Tenant};
 use history_sqlite::repair;
 use rusqlite::Connection;
 
@@ -171,4 +171,51 @@ fn a_check_tells_that_something_referred_to_is_gone() {
         let damaged = BTreeMap::from([(Record::Structure, 1)]);
         assert_eq!(checked.damaged, damaged, "{damage}");
     }
+}
+
+#[test]
+fn a_turn_without_a_tenant_takes_no_other_with_it() {
+    for damage in ["tenant = 5", "tenant = 5, tokens = tokens + 1"] {
+        for row in [2, 6] {
+            let house = House::new();
+            let connection = Connection::open(house.place()).unwrap();
+            let statements =
+                format!("PRAGMA foreign_keys = OFF; UPDATE node SET {damage} WHERE n = {row}");
+            connection.execute_batch(&statements).unwrap();
+            drop(connection);
+            let repaired = repair(&house.place()).unwrap();
+            assert_eq!(repaired.lost, BTreeMap::new(), "{damage} {row}");
+            let path = house.read(&house.open()).path.expect("a path");
+            let said = |turns: &[context::Turn]| {
+                let texts = turns.iter().map(context::Turn::readable);
+                texts.collect::<Vec<_>>()
+            };
+            assert_eq!(said(&path), said(&house.said), "{damage} {row}");
+        }
+    }
+}
+
+#[test]
+fn turns_of_a_lost_tenant_go_to_no_other() {
+    let house = House::new();
+    let other = Tenant::from_bytes([2; 16]);
+    let said = sample::line(&["a secret", "of another tenant"]);
+    house
+        .open()
+        .write(other, &mut |store| store.record(&said).map(drop))
+        .unwrap();
+    let connection = Connection::open(house.place()).unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM tenant WHERE n = 2")
+        .unwrap();
+    drop(connection);
+    let repaired = repair(&house.place()).unwrap();
+    assert_eq!(repaired.lost, BTreeMap::from([(Record::Turn, 2)]));
+    house
+        .open()
+        .read(TENANT, &mut |store| {
+            assert_eq!(store.node(sample::head(&said))?, None);
+            Ok(())
+        })
+        .unwrap();
 }
