@@ -190,18 +190,23 @@ fn copy_row(source: &Connection, table: &Table, row: i64) -> bool {
 }
 
 fn copy_turn(source: &Connection, row: i64) -> bool {
-    [
-        "INSERT INTO fresh.node SELECT * FROM main.node WHERE n = ?1",
-        COPY_SUM,
-    ]
-    .iter()
-    .all(|sql| {
+    let node = format!(
+        "INSERT INTO fresh.node SELECT n, {OWNER}, id, parent, role, provenance, at, tokens, text, body \
+         FROM (SELECT *, parent AS stands_on FROM main.node WHERE n = ?1) AS node"
+    );
+    [node.as_str(), COPY_SUM].iter().all(|sql| {
         let copied = source
             .prepare_cached(sql)
             .and_then(|mut copy| copy.execute([row]));
         copied.is_ok_and(|rows| rows == 1)
     })
 }
+
+/// The tenant of a row `node` after `stands_on`. No checksum covers it, and without it every later turn would be
+/// lost. A first turn takes no other tenant: it may belong to one whose own row is lost.
+const OWNER: &str = "coalesce(\
+     (SELECT tenant.n FROM fresh.tenant WHERE tenant.n = node.tenant), \
+     (SELECT parent.tenant FROM fresh.node AS parent WHERE parent.n = node.stands_on))";
 
 const COPY_SUM: &str = "INSERT INTO fresh.turn_sum SELECT * FROM main.turn_sum WHERE node = ?1";
 
@@ -216,9 +221,10 @@ fn mend_turn(source: &Connection, row: i64, mend: Mend) -> bool {
         false => ("x''", format!("iif({holds}, role, 'other')"), GAP),
     };
     let insert = format!(
-        "INSERT INTO fresh.node SELECT n, tenant, id, ?2, {role}, iif({holds}, provenance, 'said'), \
+        "INSERT INTO fresh.node SELECT n, {OWNER}, id, ?2, {role}, iif({holds}, provenance, 'said'), \
            iif({holds}, at, NULL), iif({holds}, tokens, min(max(tokens, 0), length(body))), \
-           iif({holds}, text, min(max(text, 0), length(body))), {body} FROM main.node WHERE n = ?1"
+           iif({holds}, text, min(max(text, 0), length(body))), {body} \
+         FROM (SELECT *, ?2 AS stands_on FROM main.node WHERE n = ?1) AS node"
     );
     let again = format!(
         "INSERT INTO fresh.turn_sum SELECT node.n, {sum}, \

@@ -20,7 +20,9 @@ pub(crate) fn named(name: &str, known: &[Line]) -> Result<ConversationId, Report
     if let Some(id) = ConversationId::parse(name) {
         return Ok(id);
     }
-    let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
+    // A whole ID may be in capitals, too.
+    let start = name.to_ascii_lowercase();
+    let fits = |line: &&Line| !start.is_empty() && line.id.starts_with(&start);
     let fitting: Vec<&Line> = known.iter().filter(fits).collect();
     match fitting.as_slice() {
         [] => Err(ReportError::NoConversation),
@@ -78,6 +80,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert_eq!(found("3058d"), known[0].id);
+        assert_eq!(found("3058D"), known[0].id);
         assert_eq!(found(&"f".repeat(32)), "f".repeat(32), "a whole ID");
         for name in ["", "4", "s"] {
             assert_eq!(found(name), "no such conversation", "{name}");

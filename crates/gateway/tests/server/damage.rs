@@ -7,7 +7,7 @@ use gateway::Running;
 use history::Limits;
 use history_sqlite::Sqlite;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Came, keeping, sim};
 use crate::memory::{call, say};
@@ -69,6 +69,11 @@ async fn check(url: &str, id: &str, is_damaged: bool) {
     let says = |key: &str, words: &str| error[key].as_str().is_some_and(|it| it.contains(words));
     assert!(says("message", "turn 3 is damaged"), "{error}");
     assert!(says("hint", "ebbtide store repair"), "{error}");
+    for what in [json!({"turn": 3}), json!({"turn": 4, "turns": 2})] {
+        let line = format!("POST /ebbtide/api/conversations/{id}/pins");
+        let pinned = call(&line, url, &[], &what).await;
+        assert_eq!(pinned.status, 503, "{what}: {pinned:?}");
+    }
 }
 
 #[tokio::test]

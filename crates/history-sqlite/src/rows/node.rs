@@ -206,14 +206,15 @@ impl NodeStore for TenantStore<'_> {
                 Ok((Kept::read(row)?, parent))
             })
         })?;
-        found
-            .filter(|(kept, _)| kept.id == id)
-            .map(|(kept, parent)| match self.rebuilt(&kept, parent) {
-                Some(turn) => Ok((turn, parent)),
-                None if self.is_linked(&kept)? => Ok((kept.gap(), parent)),
-                None => Err(unreadable(kept.id)),
-            })
-            .transpose()
+        let Some((kept, parent)) = found.filter(|(kept, _)| kept.id == id) else {
+            return Ok(None);
+        };
+        if let Some(turn) = self.rebuilt(&kept, parent) {
+            return Ok(Some((turn, parent)));
+        }
+        let mut path = self.path_of(kept.row)?;
+        let turn = path.pop();
+        Ok(turn.map(|turn| (turn, path.last().map_or(TurnId::ROOT, Turn::id))))
     }
 
     fn restore(&mut self, turn: &Turn) -> Result<bool, HistoryError> {
@@ -277,23 +278,37 @@ impl NodeStore for TenantStore<'_> {
 impl TenantStore<'_> {
     /// The turns up to a row, with gaps for what is damaged.
     fn path_of(&self, row: i64) -> Result<Vec<Turn>, HistoryError> {
-        let mut turns: Vec<Turn> = Vec::new();
-        for mut kept in self.way(row)? {
-            let parent = |turns: &[Turn]| turns.last().map_or(TurnId::ROOT, Turn::id);
-            let mut turn = self.rebuilt(&kept, parent(&turns));
-            if turn.is_none() && !self.is_linked(&kept)? {
-                // The number of its parent is damaged: what was walked so far may be of another conversation.
-                let linked = self.unless_failed(|connection| link::of(connection, kept.row))?;
-                turns = match linked.filter(|parent| *parent < kept.row) {
-                    Some(parent) => self.path_of(parent)?,
-                    None => return Err(unreadable(kept.id)),
-                };
-                kept.parent = linked;
-                turn = self.rebuilt(&kept, parent(&turns));
+        let mut turns = Vec::new();
+        let mut way = self.way(row)?;
+        // From the newest back: the way before a turn is right only once the turn has said where it stands.
+        while let Some(kept) = way.pop() {
+            let before = |way: &[Kept]| way.last().map_or(TurnId::ROOT, |it| it.id);
+            let mut turn = self.rebuilt(&kept, before(&way));
+            if turn.is_none() && !self.stands_on(&kept, way.last())? {
+                // The number of its parent is damaged: the way may be that of another conversation.
+                way = self.way_before(&kept)?;
+                turn = self.rebuilt(&kept, before(&way));
             }
             turns.push(turn.unwrap_or_else(|| kept.gap()));
         }
+        turns.reverse();
         Ok(turns)
+    }
+
+    /// The rows before one whose parent is damaged.
+    fn way_before(&self, kept: &Kept) -> Result<Vec<Kept>, HistoryError> {
+        if !matches!(kept.after(TurnId::ROOT), Content::Lost | Content::Gap) {
+            return Ok(Vec::new());
+        }
+        let linked = self.unless_failed(|connection| link::of(connection, kept.row))?;
+        let way = match linked.filter(|parent| *parent < kept.row) {
+            Some(parent) => self.way(parent)?,
+            None => Vec::new(),
+        };
+        match way.is_empty() {
+            true => Err(unreadable(kept.id)),
+            false => Ok(way),
+        }
     }
 
     /// The rows up to a row, the first turn's first.
@@ -358,9 +373,11 @@ impl TenantStore<'_> {
         )
     }
 
-    /// True if the index of parents has the row's parent too. No id proves the parent of a lost turn.
-    fn is_linked(&self, kept: &Kept) -> Result<bool, HistoryError> {
-        self.unless_failed(|connection| link::is_sound(connection, kept.row, kept.parent))
+    /// True if `before` is the row's parent, also in the index of parents. No id proves the parent of a lost turn.
+    fn stands_on(&self, kept: &Kept, before: Option<&Kept>) -> Result<bool, HistoryError> {
+        Ok(kept.parent == before.map(|it| it.row)
+            && self
+                .unless_failed(|connection| link::is_sound(connection, kept.row, kept.parent))?)
     }
 }
 

@@ -13,6 +13,14 @@ use crate::report::{
     Expanded, Gone, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
 };
 
+/// True if the turn, counted from 1, is a gap.
+pub(super) fn is_gap(path: &[Turn], turn: usize) -> bool {
+    let index = turn.checked_sub(1);
+    index
+        .and_then(|index| path.get(index))
+        .is_some_and(Turn::is_gap)
+}
+
 impl Reporter {
     pub(super) async fn lost(
         &self,
@@ -182,8 +190,8 @@ impl Reporter {
         let original = handle.original(&past.path);
         let original = original.map_err(|error| ReportError::refused(&error))?;
         // What stands there is the gateway's own word for a gap.
-        let is_gap = |turn: &usize| past.path.get(turn - 1).is_some_and(Turn::is_gap);
-        if let Some(turn) = handle.turn(&past.path).filter(is_gap) {
+        let turn = handle.turn(&past.path);
+        if let Some(turn) = turn.filter(|turn| is_gap(&past.path, *turn)) {
             return Err(ReportError::Damaged { turn });
         }
         let excerpt = original.excerpt(section, room);
