@@ -3,7 +3,7 @@
 
 use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
-use context::{Role, TokenCounter, Tokens, Turn};
+use context::{Role, Text, TokenCounter, Tokens, Turn};
 use history::{Change, Edition};
 
 use crate::answer::FRAME;
@@ -120,13 +120,10 @@ impl Conversation {
                 None => self.pins.restated_only(restated),
             }
         }
-        let ledger = std::mem::take(&mut self.flights.beside.ledger);
-        match rewrite::restate(incoming.request, &ledger) {
-            Some(addition) => {
-                added.notes += tokens_of(&addition, incoming);
-                additions.push(addition);
-            }
-            None => self.flights.beside.ledger = ledger,
+        if let Some((addition, ledger)) = self.ledger_for(incoming, flight, shown) {
+            self.flights.beside.ledger = Text::default();
+            added.notes += ledger;
+            additions.push(addition);
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
@@ -154,6 +151,25 @@ impl Conversation {
             });
         }
         added
+    }
+
+    /// The ledger behind a provider's own summary, and its tokens. It waits for a later request where this one has no
+    /// place for it, or no room: without an answer, nothing of it would be of use.
+    fn ledger_for(
+        &self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        shown: Extent,
+    ) -> Option<(Addition, Tokens)> {
+        let addition = rewrite::restate(incoming.request, &self.flights.beside.ledger)?;
+        let tokens = tokens_of(&addition, incoming);
+        let view = self.view_size(&shown, flight.turns.len);
+        self.has_room(view + tokens).then_some((addition, tokens))
+    }
+
+    /// True if a view of this size leaves room for the answer.
+    fn has_room(&self, view: Tokens) -> bool {
+        view <= self.supervisor.machine.limits().room()
     }
 
     /// Decides if the agent is told the state of its memory: with a user's new words once there was
@@ -227,7 +243,7 @@ impl Conversation {
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         // The note must not take the room of the answer: that would end the agent's work to tell it of it.
         let tokens = tokens_of(&note, incoming);
-        (view + tokens <= self.supervisor.machine.limits().room()).then_some((note, tokens))
+        self.has_room(view + tokens).then_some((note, tokens))
     }
 
     /// The losses of the summary just swapped in that no pin says, the most needed first.

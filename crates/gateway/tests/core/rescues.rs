@@ -270,3 +270,41 @@ async fn the_note_leaves_room_for_the_answer() {
     }
     assert!(filled > 10, "{filled} requests nearly filled the window");
 }
+
+/// Where a message leaves a little room for the answer, what the provider's own summary does not name waits.
+#[tokio::test]
+async fn the_ledger_leaves_room_for_the_answer() {
+    let shown = async |tokens: usize| {
+        let house = House::new(|config| {
+            config.policy.route = RouteChoice::Native;
+            // More than is kept free where the provider refused a request.
+            config.policy.hard = Some(0.945);
+            config.policy.notes = false;
+        })
+        .await;
+        let mut agent = Agent::new("key-one");
+        for n in 0..60 {
+            let rule = |at| format!("Never touch src/area_{n}_{at}.rs, and use port {n}{at}.");
+            let said: Vec<String> = (10..30).map(rule).collect();
+            let came = agent.say(&house, &said.join("\n")).await;
+            house.prepared(came.conversation()).await;
+            if came.did().contains("preparing") {
+                break;
+            }
+        }
+        let came = agent.say(&house, &words(0, tokens)).await;
+        assert!(came.did().contains("swapped"), "{came:?}");
+        let newest = Value::from(house.newest()).to_string();
+        house.close().await;
+        let input = came.body["usage"]["input_tokens"].as_u64();
+        (newest.contains("[Ebbtide: names"), input.expect("a number"))
+    };
+    let (mut told, mut waits) = (0, 0);
+    for tokens in (9_000..=12_250).step_by(250) {
+        let (is_told, input) = shown(tokens).await;
+        assert!(!is_told || input <= WINDOW * 19 / 20, "{tokens}: {input}");
+        told += usize::from(is_told);
+        waits += usize::from(!is_told);
+    }
+    assert!(told > 3 && waits > 3, "{told} told, {waits} wait");
+}
