@@ -493,6 +493,9 @@ pub struct Expanded {
     pub bytes: usize,
     /// The section that follows; `None` at the end.
     pub next: Option<String>,
+    /// The turns of the whole, counted from 1, whose original is damaged in the store. A line of Ebbtide's stands
+    /// there instead.
+    pub damaged: Vec<usize>,
 }
 
 /// The places that say something.

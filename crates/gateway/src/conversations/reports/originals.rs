@@ -190,8 +190,11 @@ impl Reporter {
         let original = handle.original(&past.path);
         let original = original.map_err(|error| ReportError::refused(&error))?;
         // What stands there is the gateway's own word for a gap.
-        let turn = handle.turn(&past.path);
-        if let Some(turn) = turn.filter(|turn| is_gap(&past.path, *turn)) {
+        let (named, path) = (handle.turns(&past.path), &past.path);
+        let damaged: Vec<usize> = named.clone().filter(|turn| is_gap(path, *turn)).collect();
+        if let Some(&turn) = damaged.first()
+            && damaged.len() == named.count()
+        {
             return Err(ReportError::Damaged { turn });
         }
         let excerpt = original.excerpt(section, room);
@@ -202,6 +205,7 @@ impl Reporter {
             bytes: original.text.len(),
             next: excerpt.next.map(|next| next.to_string()),
             title: original.title.clone(),
+            damaged,
         })
     }
 
