@@ -58,8 +58,8 @@ impl Sqlite {
         let mut writer = connection::writer(&file, &fresh)?;
         let damage = Damage::default();
         let secret = schema::secret(&writer, &damage)?;
-        for id in gap::all(&writer) {
-            damage.gap(id);
+        for key in gap::all(&writer) {
+            damage.gap(key);
         }
         Ok(Self {
             readers: Readers::of(file.clone()),

@@ -3,27 +3,30 @@
 use context::TurnId;
 use rusqlite::Connection;
 
+use crate::damage::Key;
+
 const LIST: &str = "SELECT value FROM meta WHERE name = 'gaps'";
 
-/// The turns that are still gaps.
-pub fn all(connection: &Connection) -> Vec<TurnId> {
+/// The turns that are still gaps, with the rows of their tenants.
+pub fn all(connection: &Connection) -> Vec<Key> {
     let Ok(list) = connection.query_row(LIST, [], |row| row.get::<_, Vec<u8>>(0)) else {
         return Vec::new();
     };
-    // Several tenants may have the turn; a gap of one of them is one.
-    let sql = "SELECT 1 FROM tenant JOIN node ON node.tenant = tenant.n AND node.id = ?1 \
+    let sql = "SELECT node.tenant FROM tenant JOIN node ON node.tenant = tenant.n AND node.id = ?1 \
                WHERE length(node.body) = 0";
-    let is_gap = |id: &&[u8; 16]| {
-        let statement = connection.prepare_cached(sql);
-        statement
-            .and_then(|mut it| it.exists([*id]))
-            .unwrap_or(false)
+    let tenants = |id: &[u8; 16]| -> rusqlite::Result<Vec<i64>> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map([id], |row| row.get(0))?;
+        rows.collect()
     };
     let (ids, _) = list.as_chunks::<16>();
-    ids.iter()
-        .filter(is_gap)
-        .map(|id| TurnId::from_bytes(*id))
-        .collect()
+    let gaps = ids.iter().flat_map(|id| {
+        let tenants = tenants(id).unwrap_or_default();
+        tenants
+            .into_iter()
+            .map(move |tenant| (tenant, TurnId::from_bytes(*id)))
+    });
+    gaps.collect()
 }
 
 /// Adds rows to the list of the store that is attached as `fresh`, with what is on that of the main one.

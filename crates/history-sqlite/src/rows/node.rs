@@ -218,7 +218,7 @@ impl NodeStore for TenantStore<'_> {
     }
 
     fn restore(&mut self, turn: &Turn) -> Result<bool, HistoryError> {
-        if !self.access.damage.is_open(turn.id()) {
+        if !self.access.damage.is_open((self.tenant(), turn.id())) {
             return Ok(false);
         }
         let Some(row) = self.row_of(turn.id())? else {
@@ -239,12 +239,13 @@ impl NodeStore for TenantStore<'_> {
             ),
         )?;
         self.sum_turn(row, turn)?;
-        self.access.damage.close(turn.id());
+        self.access.damage.close((self.tenant(), turn.id()));
         Ok(true)
     }
 
     fn is_damaged(&self, turns: &[TurnId]) -> bool {
-        turns.iter().any(|id| self.access.damage.is_open(*id))
+        let is_open = |id: &TurnId| self.access.damage.is_open((self.tenant(), *id));
+        turns.iter().any(is_open)
     }
 
     fn stored(&self) -> Result<Stored, HistoryError> {
@@ -348,11 +349,12 @@ impl TenantStore<'_> {
             Content::Proved(turn) => Some(turn),
             Content::Lost => None,
             Content::Gap => {
-                self.access.damage.gap(kept.id);
+                self.access.damage.gap((self.tenant(), kept.id));
                 return None;
             }
         };
-        self.access.damage.turn(kept.row, kept.id);
+        let key = (self.tenant(), kept.id);
+        self.access.damage.turn(kept.row, key);
         turn
     }
 
