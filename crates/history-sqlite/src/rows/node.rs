@@ -170,7 +170,7 @@ impl NodeStore for TenantStore<'_> {
             });
         }
         if self.row_of(turn.id())?.is_some() {
-            return self.restore(turn).map(|_| false);
+            return self.restore(parent, turn).map(|_| false);
         }
         let more = Stored::turn(turn);
         let tenant = self.hold(more)?;
@@ -217,13 +217,14 @@ impl NodeStore for TenantStore<'_> {
         Ok(turn.map(|turn| (turn, path.last().map_or(TurnId::ROOT, Turn::id))))
     }
 
-    fn restore(&mut self, turn: &Turn) -> Result<bool, HistoryError> {
-        if !self.access.damage.is_open((self.tenant(), turn.id())) {
+    fn restore(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError> {
+        if !self.access.damage.is_open((self.tenant(), turn.id())) || !turn.follows(parent) {
             return Ok(false);
         }
         let Some(row) = self.row_of(turn.id())? else {
             return Ok(false);
         };
+        self.place(row, parent)?;
         let text = Stored::turn(turn).bytes;
         self.run(
             "UPDATE node SET role = ?2, provenance = ?3, at = ?4, tokens = ?5, text = ?6, body = ?7 \
@@ -356,6 +357,32 @@ impl TenantStore<'_> {
         let key = (self.tenant(), kept.id);
         self.access.damage.turn(kept.row, key);
         turn
+    }
+
+    /// Writes the parent of a row again, if it is another.
+    fn place(&self, row: i64, parent: TurnId) -> Result<(), HistoryError> {
+        let parent = match parent {
+            TurnId::ROOT => None,
+            parent => match self.row_of(parent)? {
+                Some(parent) if parent < row => Some(parent),
+                // A way to the root leads to ever smaller numbers.
+                _ => return Ok(()),
+            },
+        };
+        let sql = "SELECT 1 FROM node WHERE n = ?1 AND parent IS NOT ?2";
+        if self.one(sql, (row, parent), |_| Ok(()))?.is_none() {
+            return Ok(());
+        }
+        self.unless_failed(|connection| {
+            // SQLite does not change a row that its index has with another parent, unless it is told that things
+            // may be damaged.
+            let tolerates = |is_so| connection.pragma_update(None, "writable_schema", is_so);
+            tolerates(true)?;
+            let placed =
+                connection.execute("UPDATE node SET parent = ?2 WHERE n = ?1", (row, parent));
+            tolerates(false)?;
+            placed.map(drop)
+        })
     }
 
     /// Writes the checksum of a turn's row, and leaves that of its message.

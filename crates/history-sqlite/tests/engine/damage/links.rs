@@ -219,3 +219,33 @@ fn turns_of_a_lost_tenant_go_to_no_other() {
         })
         .unwrap();
 }
+
+#[test]
+fn a_turn_that_comes_again_stands_in_its_place_again() {
+    for (row, parent) in [(2, "NULL"), (2, "4000"), (6, "4"), (6, "1")] {
+        for is_index_damaged in [false, true] {
+            let house = House::new();
+            let whole = house.read(&house.open());
+            let damage = format!("UPDATE node SET parent = {parent} WHERE n = {row}");
+            match is_index_damaged {
+                false => house.damage(&damage),
+                true => drop(
+                    Connection::open(house.place())
+                        .unwrap()
+                        .execute_batch(&format!("PRAGMA foreign_keys = OFF; {damage}")),
+                ),
+            }
+            let engine = house.open();
+            house.read(&engine);
+            engine
+                .write(TENANT, &mut |store| keep(store, 4, &house.said))
+                .unwrap();
+            let at = format!("{row} after {parent}, {is_index_damaged}");
+            assert_eq!(engine.check().unwrap().damaged, BTreeMap::new(), "{at}");
+            drop(engine);
+            let engine = house.open();
+            assert_eq!(house.read(&engine), whole, "{at}");
+            assert_eq!(engine.state().damaged, BTreeMap::new(), "{at}");
+        }
+    }
+}
