@@ -35,8 +35,9 @@ impl Sqlite {
     /// from the operating system's random number generator, and migrates an older schema.
     ///
     /// # Errors
-    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`] or
-    /// [`HistoryError::Corrupt`], or an error of SQLite. The contents of the file are unchanged then.
+    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`],
+    /// [`HistoryError::Corrupt`] or [`HistoryError::SecretLost`], or an error of SQLite. The contents of the file are
+    /// unchanged then.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, HistoryError> {
         Self::open_or(path, limits, Missing::Create)
     }

@@ -40,7 +40,7 @@ pub struct Repaired {
 ///
 /// # Errors
 /// [`HistoryError::Busy`] if a process has the store open, [`HistoryError::Corrupt`] if nothing of it can be
-/// read, or an error of the file system.
+/// read, [`HistoryError::SecretLost`], or an error of the file system.
 pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
     let file = file::prepare(path, Missing::Refuse)?;
     // Behind a link: the new store takes the place of the file, not of the link.

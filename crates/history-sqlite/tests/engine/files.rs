@@ -300,3 +300,22 @@ fn a_large_store_is_given_back_while_it_is_purged() {
     let after = fs::metadata(&place).unwrap().len();
     assert!(after < 1 << 20, "{after} of {before} bytes remain");
 }
+
+#[test]
+fn where_the_secret_is_lost_no_repair_is_advised() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("store.db");
+    keep(&open(&place), 1, &["hello"]);
+    Connection::open(&place)
+        .unwrap()
+        .execute("DELETE FROM meta WHERE name LIKE 'secret%'", [])
+        .unwrap();
+    let opened = Sqlite::open(&place, Limits::NONE).map(drop);
+    for error in [opened, history_sqlite::repair(&place).map(drop)] {
+        let error = error.unwrap_err();
+        assert_eq!(error.code().as_str(), "E0516", "{error}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("Restore a copy"), "{hint}");
+        assert!(!hint.contains("store repair"), "{hint}");
+    }
+}
