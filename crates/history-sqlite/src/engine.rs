@@ -56,7 +56,7 @@ impl Sqlite {
         getrandom::fill(&mut fresh).map_err(|error| HistoryError::Engine {
             what: format!("the operating system returned no random numbers: {error}"),
         })?;
-        let mut writer = connection::writer(&file, &fresh)?;
+        let mut writer = connection::writer(&file, &fresh, missing)?;
         let damage = Damage::default();
         let secret = schema::secret(&writer, &damage)?;
         for key in gap::all(&writer) {

@@ -51,12 +51,13 @@ pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
             what: error.to_string(),
         })?;
     let fresh = beside(&file, "repaired");
-    let mut source = connection::writer(&file, &[0; 32])?;
+    let mut source = connection::writer(&file, &[0; 32], Missing::Refuse)?;
     hold(&mut source)?;
     let secret = schema::secret(&source, &Damage::default())?;
     drop(connection::writer(
         &file::prepare(&fresh, Missing::Create)?,
         &secret,
+        Missing::Create,
     )?);
     let copied = copy(&mut source, &fresh);
     drop(source);

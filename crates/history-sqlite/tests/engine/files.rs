@@ -319,3 +319,26 @@ fn where_the_secret_is_lost_no_repair_is_advised() {
         assert!(!hint.contains("store repair"), "{hint}");
     }
 }
+
+#[test]
+fn no_store_is_begun_where_there_must_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.db");
+    fs::write(&empty, "").unwrap();
+    let opened = Sqlite::open_existing(&empty, Limits::NONE).map(drop);
+    for error in [opened, history_sqlite::repair(&empty).map(drop)] {
+        assert_eq!(error.unwrap_err().code().as_str(), "E0512");
+        assert_eq!(fs::read(&empty).unwrap(), b"");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    drop(open(&empty));
+    assert!(Sqlite::open_existing(&empty, Limits::NONE).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_not_a_store() {
+    for device in ["/dev/null", "/dev/zero"] {
+        assert_eq!(refusal(Path::new(device)), "E0512", "{device}");
+    }
+}
