@@ -9,7 +9,7 @@ use history::Record;
 use crate::connection::lock;
 
 /// The most rows that are remembered, so that a store that is damaged everywhere takes no memory.
-const MOST: usize = 10_000;
+pub const MOST: usize = 10_000;
 
 /// The number of a tenant's row, and a turn: several tenants may have the same one.
 pub type Key = (i64, TurnId);

@@ -227,3 +227,25 @@ fn a_turn_that_comes_again_fills_the_gap_of_its_tenant_alone() {
     check(false);
     check(true);
 }
+
+#[test]
+fn a_list_of_gaps_costs_no_more_than_its_gaps() {
+    let (house, _) = damaged();
+    repair(&house.place()).unwrap();
+    let list = || -> Vec<u8> {
+        let sql = "SELECT value FROM meta WHERE name = 'gaps'";
+        let connection = Connection::open(house.place()).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let one = list();
+    let long = one.repeat(1 << 16);
+    Connection::open(house.place())
+        .unwrap()
+        .execute("UPDATE meta SET value = ?1 WHERE name = 'gaps'", [long])
+        .unwrap();
+    let engine = house.open();
+    assert_eq!(engine.check().unwrap().gaps, 1);
+    drop(engine);
+    repair(&house.place()).unwrap();
+    assert_eq!(list(), one);
+}
