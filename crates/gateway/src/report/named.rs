@@ -35,7 +35,8 @@ impl ReportError {
     /// A request may be about any of these conversations.
     pub(crate) fn which<'a>(candidates: impl IntoIterator<Item = &'a Line>) -> Self {
         let mut list = String::new();
-        for line in candidates.into_iter().take(CANDIDATES) {
+        let mut candidates = candidates.into_iter();
+        for line in candidates.by_ref().take(CANDIDATES) {
             let turns = figures::plural(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn");
             let _ = write!(
                 list,
@@ -44,6 +45,10 @@ impl ReportError {
                 minute(&line.seen),
                 one_line(&line.name, 80)
             );
+        }
+        let more = candidates.count();
+        if more > 0 {
+            let _ = write!(list, "\nand {more} more");
         }
         Self::Which { list }
     }
@@ -90,5 +95,14 @@ mod tests {
         3058d555000000000000000000000000  3 turns, last seen 2026-01-02 03:04 UTC  s
         3058aaaa000000000000000000000000  1 turn, last seen 2026-01-02 03:04 UTC  s
         ");
+    }
+
+    #[test]
+    fn a_long_list_says_how_many_it_leaves_out() {
+        for (known, end) in [(8, "  s"), (9, "\nand 1 more"), (30, "\nand 22 more")] {
+            let known: Vec<Line> = (0..known).map(|n| line(&format!("a{n:02}"), 1)).collect();
+            let error = named("a", &known).unwrap_err().to_string();
+            assert!(error.ends_with(end), "{error}");
+        }
     }
 }
