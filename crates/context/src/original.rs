@@ -8,7 +8,8 @@
 //! | `call:toolu_01` | the newest result of the call with this ID |
 //! | 32 hexadecimal digits | the turn with this ID |
 //!
-//! A single part is given without any addition. Where several are given, a line in front of each names it.
+//! A single part is given without any addition. Where several are given, a line in front of each names it, and
+//! tells a [gap](Turn::gap) from an original.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -115,6 +116,10 @@ impl Coded for OriginalError {
     }
 }
 
+/// The numbers of no turn.
+#[expect(clippy::reversed_empty_ranges, reason = "it is empty")]
+const NO_TURNS: RangeInclusive<usize> = 1..=0;
+
 impl Handle {
     /// Reads a handle.
     ///
@@ -142,16 +147,17 @@ impl Handle {
         parsed.ok_or_else(wrong)
     }
 
-    /// The number of the one turn that it names, counted from 1; `None` if it names several or none.
+    /// The numbers of the turns that it names, counted from 1; none for a call, which any turn may answer.
     #[must_use]
-    pub fn turn(&self, turns: &[Turn]) -> Option<usize> {
+    pub fn turns(&self, turns: &[Turn]) -> RangeInclusive<usize> {
+        let one = |turn| turn..=turn;
         match self {
-            Self::Turns(range) => (range.start() == range.end()).then_some(*range.start()),
-            Self::Part(turn, _) => Some(*turn),
-            Self::Call(_) => None,
+            Self::Turns(range) => range.clone(),
+            Self::Part(turn, _) => one(*turn),
+            Self::Call(_) => NO_TURNS,
             Self::Id(id) => {
                 let at = turns.iter().position(|turn| turn.id().to_string() == *id);
-                at.map(|at| at + 1)
+                at.map_or(NO_TURNS, |at| one(at + 1))
             }
         }
     }
@@ -301,7 +307,13 @@ fn whole(from: usize, turns: &[Turn]) -> Original {
         for (index, part) in turn.parts().iter().enumerate() {
             let piece = piece(from + at + 1, index, part);
             let role = turn.role();
-            text.push_str(&format!("--- {role}, {} ---\n", piece.title));
+            text.push_str(&match turn.is_gap() {
+                true => format!(
+                    "--- turn:{} is damaged, this is no original ---\n",
+                    from + at + 1
+                ),
+                false => format!("--- {role}, {} ---\n", piece.title),
+            });
             text.push_str(&piece.text);
             if !text.ends_with('\n') {
                 text.push('\n');

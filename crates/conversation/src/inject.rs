@@ -3,7 +3,7 @@
 
 use context::note::{Removed, RuntimeContext};
 use context::pin::{Origin, Pin};
-use context::{Role, TokenCounter, Tokens, Turn};
+use context::{Role, Text, TokenCounter, Tokens, Turn};
 use history::{Change, Edition};
 
 use crate::answer::FRAME;
@@ -120,17 +120,14 @@ impl Conversation {
                 None => self.pins.restated_only(restated),
             }
         }
-        let ledger = std::mem::take(&mut self.flights.beside.ledger);
-        match rewrite::restate(incoming.request, &ledger) {
-            Some(addition) => {
-                added.notes += tokens_of(&addition, incoming);
-                additions.push(addition);
-            }
-            None => self.flights.beside.ledger = ledger,
+        if let Some((addition, ledger)) = self.ledger_for(incoming, flight, shown) {
+            self.flights.beside.ledger = Text::default();
+            added.notes += ledger;
+            additions.push(addition);
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some((addition, note)) = self.note_for(incoming, flight, shown)
+            && let Some((addition, note)) = self.note_for(incoming, flight, (shown, added.notes))
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
@@ -156,6 +153,25 @@ impl Conversation {
         added
     }
 
+    /// The ledger behind a provider's own summary, and its tokens. It waits for a later request where this one has no
+    /// place for it, or no room: without an answer, nothing of it would be of use.
+    fn ledger_for(
+        &self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        shown: Extent,
+    ) -> Option<(Addition, Tokens)> {
+        let addition = rewrite::restate(incoming.request, &self.flights.beside.ledger)?;
+        let tokens = tokens_of(&addition, incoming);
+        let view = self.view_size(&shown, flight.turns.len);
+        self.has_room(view + tokens).then_some((addition, tokens))
+    }
+
+    /// True if a view of this size leaves room for the answer.
+    fn has_room(&self, view: Tokens) -> bool {
+        view <= self.supervisor.machine.limits().room()
+    }
+
     /// Decides if the agent is told the state of its memory: with a user's new words once there was
     /// an answer, after a swap, and when the view crosses the soft threshold. A repeated request
     /// gets no new note.
@@ -176,16 +192,16 @@ impl Conversation {
         (is_spoken && flight.turns.len > 2) || told || (is_soft && !self.flights.was_soft)
     }
 
-    /// The note about the agent's own memory, and its tokens.
+    /// The note about the agent's own memory, and its tokens. `added` is what the request got besides.
     fn note_for(
         &self,
         incoming: &Incoming<'_>,
         flight: &Flight,
-        shown: Extent,
+        (shown, added): (Extent, Tokens),
     ) -> Option<(Addition, Tokens)> {
         let len = flight.turns.len;
         let path = self.path(len);
-        let view = self.view_size(&shown, len);
+        let view = self.view_size(&shown, len) + added;
         // The note may stand in the operator's role, and what the agent pinned has no such authority.
         let label = |pin: &Pin| match pin.origin {
             Origin::Agent => format!("set by you: {}", pin.text),
@@ -225,9 +241,9 @@ impl Conversation {
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
         facts.used = Some(view + tokens_of(&note, incoming));
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
-        // The note must not make the request too long: that would end the agent's work to tell it of it.
+        // The note must not take the room of the answer: that would end the agent's work to tell it of it.
         let tokens = tokens_of(&note, incoming);
-        (view + tokens <= self.supervisor.machine.limits().window).then_some((note, tokens))
+        self.has_room(view + tokens).then_some((note, tokens))
     }
 
     /// The losses of the summary just swapped in that no pin says, the most needed first.

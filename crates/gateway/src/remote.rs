@@ -164,7 +164,7 @@ impl Remote {
     /// # Errors
     /// [`RemoteError::NoAnswer`] and [`RemoteError::Refused`].
     pub async fn conversation(&self, id: &str) -> Result<Value, RemoteError> {
-        let path = format!("/ebbtide/api/conversations/{id}");
+        let path = address(id);
         self.call(Method::GET, &path, None).await
     }
 
@@ -210,7 +210,7 @@ impl Remote {
     /// # Errors
     /// The errors of [`conversation`](Self::conversation).
     pub async fn order(&self, id: &str, order: &str) -> Result<(), RemoteError> {
-        let path = format!("/ebbtide/api/conversations/{id}/{order}");
+        let path = format!("{}/{order}", address(id));
         self.call(Method::POST, &path, None).await.map(drop)
     }
 
@@ -262,7 +262,7 @@ impl Remote {
     /// # Errors
     /// The errors of [`conversation`](Self::conversation).
     pub async fn unpin(&self, conversation: &str, pin: &str) -> Result<bool, RemoteError> {
-        let path = format!("{}/{pin}", pins(conversation));
+        let path = format!("{}/{}", pins(conversation), segment(pin));
         let answer = self.call(Method::DELETE, &path, None).await?;
         Ok(answer
             .get("removed")
@@ -289,9 +289,40 @@ fn asking(conversation: &str, what: &str, query: &[(&str, &str)]) -> String {
     let mut encoded = form_urlencoded::Serializer::new(String::new());
     encoded.extend_pairs(query);
     let encoded = encoded.finish();
-    format!("/ebbtide/api/conversations/{conversation}/{what}?{encoded}")
+    format!("{}/{what}?{encoded}", address(conversation))
 }
 
 fn pins(conversation: &str) -> String {
-    format!("/ebbtide/api/conversations/{conversation}/pins")
+    format!("{}/pins", address(conversation))
+}
+
+fn address(conversation: &str) -> String {
+    format!("/ebbtide/api/conversations/{}", segment(conversation))
+}
+
+/// A person's word as one segment of an address: a `?` or `/` in it must not lead to another one.
+fn segment(word: &str) -> String {
+    form_urlencoded::byte_serialize(word.as_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Uri;
+
+    use super::{address, asking};
+
+    #[test]
+    fn an_id_is_one_segment_of_an_address_whatever_it_holds() {
+        assert_eq!(address("3058d5"), "/ebbtide/api/conversations/3058d5");
+        for id in ["30 58", "30?x=1", "30#", "30/../31", "30%2f", "é", ""] {
+            let uri: Uri = asking(id, "lost", &[]).parse().expect("an address");
+            let segments: Vec<&str> = uri.path().split('/').collect();
+            assert_eq!(
+                (segments.len(), segments.last()),
+                (6, Some(&"lost")),
+                "{id}"
+            );
+            assert_eq!(uri.query(), Some(""), "{id}");
+        }
+    }
 }

@@ -83,9 +83,7 @@ pub enum ReportError {
     #[error("the store failed: {0}")]
     Store(#[from] HistoryError),
     /// The store has lost the text of the turn that was asked for.
-    #[error(
-        "turn {turn} is damaged in the store, and its text is lost; the other turns are intact"
-    )]
+    #[error("turn {turn} is damaged in the store, and its text is lost")]
     Damaged {
         /// The turn's number, counted from 1.
         turn: usize,
@@ -495,6 +493,9 @@ pub struct Expanded {
     pub bytes: usize,
     /// The section that follows; `None` at the end.
     pub next: Option<String>,
+    /// The turns of the whole, counted from 1, whose original is damaged in the store. A line of Ebbtide's stands
+    /// there instead.
+    pub damaged: Vec<usize>,
 }
 
 /// The places that say something.

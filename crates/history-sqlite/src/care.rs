@@ -42,8 +42,10 @@ impl Checked {
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         self.damaged.extend(counts);
         self.behind = turns.behind.len() as u64;
-        let emptied = turns.mended.values().filter(|mend| !mend.is_proved);
-        self.emptied = emptied.count() as u64;
+        let emptied = turns.mended.iter().filter(|(_, mend)| !mend.is_proved);
+        self.emptied = emptied
+            .filter(|(row, _)| !turns.behind.contains(row))
+            .count() as u64;
     }
 }
 
@@ -74,7 +76,7 @@ pub fn tables() -> [Table; 9] {
         OWNED.replace("?2", "owned.hash"),
     );
     let node = format!(
-        "{}, parent.id FROM node {SUMMED} \
+        "{}, parent.id, node.parent IS NULL OR parent.n < node.n FROM node {SUMMED} \
          LEFT JOIN node AS parent ON parent.n = node.parent WHERE node.n > ?1 ORDER BY node.n LIMIT 1",
         node::select(),
         SUMMED = node::SUMMED,
@@ -127,8 +129,9 @@ pub fn tables() -> [Table; 9] {
 fn is_turn_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
     let parent: Option<[u8; 16]> = row.get(node::AFTER)?;
     let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
+    let is_placed = row.get::<_, Option<bool>>(node::AFTER + 1)? == Some(true);
     let content = node::Kept::read(row)?.after(parent);
-    Ok(matches!(content, Content::Whole(_) | Content::Gap))
+    Ok(is_placed && matches!(content, Content::Whole(_) | Content::Gap))
 }
 
 fn is_mark_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
@@ -255,7 +258,7 @@ impl Sqlite {
                 })?;
             }
             found.gaps = gap::all(connection).len() as u64;
-            if !is_structure_sound(connection) {
+            if !is_structure_sound(connection) || !are_keys_sound(connection) {
                 count(&mut found.damaged, Record::Structure);
             }
             let noted = Damage::default();
@@ -304,4 +307,12 @@ fn is_structure_sound(connection: &Connection) -> bool {
     // SQLite finds nothing wrong with a damaged name of a column. Those of the other tables are read by `walk`.
     let tenants = "SELECT n, id, turns, bytes, marks, conversations, beside FROM tenant";
     answer.is_ok_and(|answer| answer == "ok") && connection.prepare(tenants).is_ok()
+}
+
+/// True if everything that a row refers to is there. No checksum covers that.
+fn are_keys_sound(connection: &Connection) -> bool {
+    let statement = connection.prepare("PRAGMA foreign_key_check");
+    statement
+        .and_then(|mut dangling| dangling.exists([]))
+        .is_ok_and(|is_dangling| !is_dangling)
 }

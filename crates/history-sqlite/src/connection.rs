@@ -9,6 +9,7 @@ use history::HistoryError;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{damaged, from_sqlite};
+use crate::file::Missing;
 use crate::schema::{self, Found};
 use crate::sum;
 
@@ -48,18 +49,23 @@ const SETTINGS: &str = "
 /// times its text, with SQLite's default of 4 kB 1.4 times: a turn of 2 kB would fill a page of its own.
 const FORM: &str = "PRAGMA page_size = 1024; PRAGMA auto_vacuum = incremental";
 
-/// Opens the connection that writes, and migrates the file to the newest schema. A new store gets `secret`.
+/// Opens the connection that writes, and migrates the file to the newest schema. A new store gets `secret`, unless
+/// there must be one already.
 ///
 /// # Errors
 /// [`HistoryError::NotAStore`], [`HistoryError::Newer`], or an error of SQLite. The file is unchanged then.
-pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
+pub fn writer(
+    file: &Path,
+    secret: &[u8; 32],
+    missing: Missing,
+) -> Result<Connection, HistoryError> {
     for _ in 1..TRIES {
-        match write(file, secret) {
+        match write(file, secret, missing) {
             Err(HistoryError::Busy) => pause(PAUSE),
             opened => return opened,
         }
     }
-    write(file, secret)
+    write(file, secret, missing)
 }
 
 #[expect(
@@ -82,7 +88,7 @@ pub fn set_patience(connection: &mut Connection, is_patient: bool) -> Result<(),
     connection.busy_handler(handler).map_err(from_sqlite)
 }
 
-fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
+fn write(file: &Path, secret: &[u8; 32], missing: Missing) -> Result<Connection, HistoryError> {
     let mut connection = connect(file)?;
     // The caller tries again: this way the whole has a bound, and not each statement.
     set_patience(&mut connection, false)?;
@@ -92,6 +98,7 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     match schema::look(&connection) {
         Ok(Found::Store(taken)) if schema::is_newer(taken) => return Err(schema::newer(taken)),
         Ok(Found::Store(_)) => {}
+        Ok(Found::Empty) if missing == Missing::Refuse => return Err(not_a_store()),
         Ok(Found::Empty) => connection.execute_batch(FORM).map_err(from_sqlite)?,
         Ok(Found::Foreign) => return Err(not_a_store()),
         Err(error) if is_foreign(&error) => {

@@ -35,8 +35,9 @@ impl Sqlite {
     /// from the operating system's random number generator, and migrates an older schema.
     ///
     /// # Errors
-    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`] or
-    /// [`HistoryError::Corrupt`], or an error of SQLite. The contents of the file are unchanged then.
+    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`],
+    /// [`HistoryError::Corrupt`] or [`HistoryError::SecretLost`], or an error of SQLite. The contents of the file are
+    /// unchanged then.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, HistoryError> {
         Self::open_or(path, limits, Missing::Create)
     }
@@ -55,11 +56,11 @@ impl Sqlite {
         getrandom::fill(&mut fresh).map_err(|error| HistoryError::Engine {
             what: format!("the operating system returned no random numbers: {error}"),
         })?;
-        let mut writer = connection::writer(&file, &fresh)?;
+        let mut writer = connection::writer(&file, &fresh, missing)?;
         let damage = Damage::default();
         let secret = schema::secret(&writer, &damage)?;
-        for id in gap::all(&writer) {
-            damage.gap(id);
+        for key in gap::all(&writer) {
+            damage.gap(key);
         }
         Ok(Self {
             readers: Readers::of(file.clone()),

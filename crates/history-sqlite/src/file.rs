@@ -9,9 +9,9 @@ use history::HistoryError;
 /// The handling of a store that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Create it and its folder.
+    /// Create it and its folder, and begin a store in an empty file.
     Create,
-    /// Return an error.
+    /// Return an error, also for an empty file.
     Refuse,
 }
 
@@ -19,7 +19,8 @@ pub enum Missing {
 /// new file 0600; existing ones keep their mode. SQLite gives `-wal` and `-shm` the mode of the file.
 ///
 /// # Errors
-/// [`HistoryError::Unreachable`] if the file cannot be created or is missing and must not be created.
+/// [`HistoryError::Unreachable`] if the file cannot be created or is missing and must not be created, and
+/// [`HistoryError::NotAStore`] if it is no regular file.
 pub fn prepare(path: &Path, missing: Missing) -> Result<PathBuf, HistoryError> {
     let failed = |what: &str| HistoryError::Unreachable {
         place: path.display().to_string(),
@@ -43,6 +44,10 @@ pub fn prepare(path: &Path, missing: Missing) -> Result<PathBuf, HistoryError> {
     let full = folder.canonicalize().map_err(failed_io)?.join(name);
     match fs::metadata(&full) {
         Ok(there) if there.is_dir() => Err(failed("it is a folder")),
+        // A device or a pipe, which would be waited for.
+        Ok(there) if !there.is_file() => Err(HistoryError::NotAStore {
+            place: full.display().to_string(),
+        }),
         Ok(_) => Ok(full),
         Err(error) if error.kind() == ErrorKind::NotFound && missing == Missing::Create => {
             make_file(&full).map_err(failed_io)?;

@@ -1,43 +1,52 @@
 //! The list of the gaps that repairs left in a store, so that their turns are written again when they come.
 
+use std::collections::BTreeSet;
+
 use context::TurnId;
 use rusqlite::Connection;
 
-const LIST: &str = "SELECT value FROM meta WHERE name = 'gaps'";
+use crate::damage::{Key, MOST};
 
-/// The turns that are still gaps.
-pub fn all(connection: &Connection) -> Vec<TurnId> {
-    let Ok(list) = connection.query_row(LIST, [], |row| row.get::<_, Vec<u8>>(0)) else {
-        return Vec::new();
-    };
-    // Several tenants may have the turn; a gap of one of them is one.
-    let sql = "SELECT 1 FROM tenant JOIN node ON node.tenant = tenant.n AND node.id = ?1 \
-               WHERE length(node.body) = 0";
-    let is_gap = |id: &&[u8; 16]| {
-        let statement = connection.prepare_cached(sql);
-        statement
-            .and_then(|mut it| it.exists([*id]))
-            .unwrap_or(false)
-    };
+/// The turns on the list, each once. More than are remembered are not read: no checksum covers the list, and each
+/// turn on it is looked for.
+fn listed(connection: &Connection) -> BTreeSet<[u8; 16]> {
+    let bytes = 16 * MOST;
+    let sql = format!("SELECT substr(value, 1, {bytes}) FROM meta WHERE name = 'gaps'");
+    let list = connection.query_row(&sql, [], |row| row.get::<_, Vec<u8>>(0));
+    let list = list.unwrap_or_default();
     let (ids, _) = list.as_chunks::<16>();
-    ids.iter()
-        .filter(is_gap)
-        .map(|id| TurnId::from_bytes(*id))
-        .collect()
+    ids.iter().copied().collect()
+}
+
+/// The turns that are still gaps, with the rows of their tenants.
+pub fn all(connection: &Connection) -> Vec<Key> {
+    let sql = "SELECT node.tenant FROM tenant JOIN node ON node.tenant = tenant.n AND node.id = ?1 \
+               WHERE length(node.body) = 0";
+    let tenants = |id: &[u8; 16]| -> rusqlite::Result<Vec<i64>> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map([id], |row| row.get(0))?;
+        rows.collect()
+    };
+    let gaps = listed(connection).into_iter().flat_map(|id| {
+        let tenants = tenants(&id).unwrap_or_default();
+        tenants
+            .into_iter()
+            .map(move |tenant| (tenant, TurnId::from_bytes(id)))
+    });
+    gaps.collect()
 }
 
 /// Adds rows to the list of the store that is attached as `fresh`, with what is on that of the main one.
 pub fn note(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
-    let mut list: Vec<u8> = connection
-        .query_row(LIST, [], |row| row.get(0))
-        .unwrap_or_default();
+    let mut ids = listed(connection);
     for row in rows {
         let sql = "SELECT id FROM fresh.node WHERE n = ?1";
-        list.extend(connection.query_row(sql, [row], |row| row.get::<_, [u8; 16]>(0))?);
+        ids.insert(connection.query_row(sql, [row], |row| row.get(0))?);
     }
-    if list.is_empty() {
+    if ids.is_empty() {
         return Ok(());
     }
+    let list: Vec<u8> = ids.into_iter().flatten().collect();
     let sql = "INSERT OR REPLACE INTO fresh.meta (name, value) VALUES ('gaps', ?1)";
     connection.execute(sql, [list]).map(drop)
 }

@@ -160,33 +160,41 @@ fn mend(connection: &Connection, row: i64) -> Result<Option<Mend>, HistoryError>
         parent,
         is_proved: true,
     };
-    if let Content::Proved(_) = content {
+    // A first turn is proved as such, whatever number its row has for a parent.
+    if is_proved(&kept.after(TurnId::ROOT)) {
+        return Ok(Some(proved(None)));
+    }
+    if is_proved(&content) {
         return Ok(Some(proved(kept.parent)));
     }
     let gap = |parent| Mend {
         parent,
         is_proved: false,
     };
-    if readable(link::is_sound(connection, row, kept.parent))? == Some(true) {
+    let is_before = |parent: i64| parent < row;
+    if kept.parent.is_none_or(is_before)
+        && readable(link::is_sound(connection, row, kept.parent))? == Some(true)
+    {
         return Ok(Some(gap(kept.parent)));
     }
     let linked = readable(link::of(connection, row))?.flatten();
-    let Some(parent) = linked.filter(|parent| *parent < row) else {
+    let Some(parent) = linked.filter(|parent| is_before(*parent)) else {
         return Ok(None);
     };
     let id = connection.query_row("SELECT id FROM node WHERE n = ?1", [parent], |row| {
         row.get(0)
     });
-    let is_proved = readable(id.optional())?.flatten().is_some_and(|id| {
-        !matches!(
-            kept.after(TurnId::from_bytes(id)),
-            Content::Lost | Content::Gap
-        )
-    });
-    Ok(Some(match is_proved {
+    let content = readable(id.optional())?
+        .flatten()
+        .map(|id| kept.after(TurnId::from_bytes(id)));
+    Ok(Some(match content.is_some_and(|it| is_proved(&it)) {
         true => proved(Some(parent)),
         false => gap(Some(parent)),
     }))
+}
+
+const fn is_proved(content: &Content) -> bool {
+    matches!(content, Content::Whole(_) | Content::Proved(_))
 }
 
 /// `None` where the file is damaged.

@@ -40,7 +40,7 @@ pub struct Repaired {
 ///
 /// # Errors
 /// [`HistoryError::Busy`] if a process has the store open, [`HistoryError::Corrupt`] if nothing of it can be
-/// read, or an error of the file system.
+/// read, [`HistoryError::SecretLost`], or an error of the file system.
 pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
     let file = file::prepare(path, Missing::Refuse)?;
     // Behind a link: the new store takes the place of the file, not of the link.
@@ -51,12 +51,13 @@ pub fn repair(path: &Path) -> Result<Repaired, HistoryError> {
             what: error.to_string(),
         })?;
     let fresh = beside(&file, "repaired");
-    let mut source = connection::writer(&file, &[0; 32])?;
+    let mut source = connection::writer(&file, &[0; 32], Missing::Refuse)?;
     hold(&mut source)?;
     let secret = schema::secret(&source, &Damage::default())?;
     drop(connection::writer(
         &file::prepare(&fresh, Missing::Create)?,
         &secret,
+        Missing::Create,
     )?);
     let copied = copy(&mut source, &fresh);
     drop(source);
@@ -190,18 +191,23 @@ fn copy_row(source: &Connection, table: &Table, row: i64) -> bool {
 }
 
 fn copy_turn(source: &Connection, row: i64) -> bool {
-    [
-        "INSERT INTO fresh.node SELECT * FROM main.node WHERE n = ?1",
-        COPY_SUM,
-    ]
-    .iter()
-    .all(|sql| {
+    let node = format!(
+        "INSERT INTO fresh.node SELECT n, {OWNER}, id, parent, role, provenance, at, tokens, text, body \
+         FROM (SELECT *, parent AS stands_on FROM main.node WHERE n = ?1) AS node"
+    );
+    [node.as_str(), COPY_SUM].iter().all(|sql| {
         let copied = source
             .prepare_cached(sql)
             .and_then(|mut copy| copy.execute([row]));
         copied.is_ok_and(|rows| rows == 1)
     })
 }
+
+/// The tenant of a row `node` after `stands_on`. No checksum covers it, and without it every later turn would be
+/// lost. A first turn takes no other tenant: it may belong to one whose own row is lost.
+const OWNER: &str = "coalesce(\
+     (SELECT tenant.n FROM fresh.tenant WHERE tenant.n = node.tenant), \
+     (SELECT parent.tenant FROM fresh.node AS parent WHERE parent.n = node.stands_on))";
 
 const COPY_SUM: &str = "INSERT INTO fresh.turn_sum SELECT * FROM main.turn_sum WHERE node = ?1";
 
@@ -216,9 +222,10 @@ fn mend_turn(source: &Connection, row: i64, mend: Mend) -> bool {
         false => ("x''", format!("iif({holds}, role, 'other')"), GAP),
     };
     let insert = format!(
-        "INSERT INTO fresh.node SELECT n, tenant, id, ?2, {role}, iif({holds}, provenance, 'said'), \
+        "INSERT INTO fresh.node SELECT n, {OWNER}, id, ?2, {role}, iif({holds}, provenance, 'said'), \
            iif({holds}, at, NULL), iif({holds}, tokens, min(max(tokens, 0), length(body))), \
-           iif({holds}, text, min(max(text, 0), length(body))), {body} FROM main.node WHERE n = ?1"
+           iif({holds}, text, min(max(text, 0), length(body))), {body} \
+         FROM (SELECT *, ?2 AS stands_on FROM main.node WHERE n = ?1) AS node"
     );
     let again = format!(
         "INSERT INTO fresh.turn_sum SELECT node.n, {sum}, \

@@ -6,7 +6,7 @@ use history::{HistoryError, Record};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use crate::damage::Damage;
-use crate::error::{damaged, from_sqlite};
+use crate::error::from_sqlite;
 
 /// The row number of the secret among damaged rows.
 const SECRET: i64 = -2;
@@ -93,7 +93,7 @@ pub fn is_ours(header: &[u8]) -> bool {
 /// The secret: one of its two copies, of which a damaged one is noticed and left.
 ///
 /// # Errors
-/// [`HistoryError::Corrupt`] if it is gone.
+/// [`HistoryError::SecretLost`] if it is gone.
 pub fn secret(connection: &Connection, damage: &Damage) -> Result<[u8; 32], HistoryError> {
     let read = |name| {
         let sql = "SELECT value FROM meta WHERE name = ?1";
@@ -111,9 +111,7 @@ pub fn secret(connection: &Connection, damage: &Damage) -> Result<[u8; 32], Hist
     // Of two equal copies the sum is the damaged one.
     let agreed = one.filter(|_| one == other);
     let sound = [one, other].into_iter().flatten().find(is_sound);
-    sound
-        .or(agreed)
-        .ok_or_else(|| damaged("the secret is damaged"))
+    sound.or(agreed).ok_or(HistoryError::SecretLost)
 }
 
 /// Adds the sum of the secret, with which a damaged copy is told from a sound one.

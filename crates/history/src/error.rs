@@ -30,6 +30,10 @@ context::error_codes! {
          conversations again as clients resend them.";
 }
 
+/// The way on without the secret.
+const NO_SECRET: &str = "No repair brings the secret back, which tells whose a conversation is. Restore a copy or move \
+     the file away; Ebbtide then creates a new store, and records conversations again as clients resend them.";
+
 /// An error of a history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -93,6 +97,9 @@ pub enum HistoryError {
         /// The inconsistency. Contains no stored data.
         what: String,
     },
+    /// The store is damaged, and has lost its secret.
+    #[error("the store is damaged: its secret is lost")]
+    SecretLost,
 }
 
 impl Coded for HistoryError {
@@ -107,11 +114,14 @@ impl Coded for HistoryError {
             Self::Newer { .. } => NEWER,
             Self::NoSpace => NO_SPACE,
             Self::Busy => BUSY,
-            Self::Corrupt { .. } => CORRUPT,
+            Self::Corrupt { .. } | Self::SecretLost => CORRUPT,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        coded::remedy(CODES, self.code())
+        match self {
+            Self::SecretLost => Some(NO_SECRET.to_owned()),
+            _ => coded::remedy(CODES, self.code()),
+        }
     }
 }

@@ -102,8 +102,9 @@ pub trait NodeStore {
     /// a [gap](Turn::gap).
     fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError>;
 
-    /// Writes a turn again whose record is damaged. Returns `false` if it is not stored, or not damaged.
-    fn restore(&mut self, _turn: &Turn) -> Result<bool, HistoryError> {
+    /// Writes a turn again whose record is damaged, with its place after `parent`. Returns `false` if it is not
+    /// stored, not damaged, or another turn's child.
+    fn restore(&mut self, _parent: TurnId, _turn: &Turn) -> Result<bool, HistoryError> {
         Ok(false)
     }
 
@@ -157,13 +158,11 @@ pub trait NodeStore {
     /// The errors of [`append`](Self::append). Turns before the failing one stay recorded.
     fn record(&mut self, turns: &[Turn]) -> Result<Recorded, HistoryError> {
         let known = self.known(turns)?;
+        let mut head = TurnId::ROOT;
         for turn in turns.iter().take(known) {
-            self.restore(turn)?;
+            self.restore(head, turn)?;
+            head = turn.id();
         }
-        let mut head = known
-            .checked_sub(1)
-            .and_then(|last| turns.get(last))
-            .map_or(TurnId::ROOT, Turn::id);
         let mut added = 0;
         for turn in turns.iter().skip(known) {
             self.append(head, turn)?;

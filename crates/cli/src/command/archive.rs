@@ -196,6 +196,11 @@ pub fn expand(
             "" => format!("{title}: empty"),
             _ => format!("{title}, {}", text(&found, "section")),
         });
+        for turn in entries(&found, "damaged") {
+            console.note(format!(
+                "The original of turn:{turn} is damaged in the store."
+            ));
+        }
         console.original(original.as_bytes())?;
     }
     Ok(Exit::Success)

@@ -146,7 +146,7 @@ fn foretell(found: &Checked, console: &mut Console) {
     }
     if found.behind > 0 {
         console.note(format!(
-            "Intact turns after one that cannot be read at all: {}. They cannot be shown, and a repair leaves them \
+            "Turns after one whose place cannot be read: {}. They cannot be shown, and a repair leaves them \
              out, with their summaries.",
             found.behind
         ));

@@ -107,3 +107,16 @@ fn a_store_that_is_not_there_is_not_made() {
         assert!(!place.exists(), "{action}");
     }
 }
+
+#[test]
+fn an_empty_file_is_no_store_and_stays_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("empty.db");
+    fs::write(&place, "").expect("a file");
+    for action in ["check", "repair"] {
+        let ran = store(action, &place, &[]);
+        assert_eq!(ran.exit, 2, "{action}: {}", ran.stderr);
+        assert!(ran.stderr.contains("error[E0512]"), "{}", ran.stderr);
+        assert_eq!(fs::read(&place).expect("a file"), b"", "{action}");
+    }
+}

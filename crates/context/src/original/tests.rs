@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{Handle, OriginalError, Section};
-use crate::Heuristic;
 use crate::turn::{CallId, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
+use crate::{Heuristic, Tokens};
 
 const LOG: &str = "one\r\ntwo\n\n  three\t\nfour";
 
@@ -64,6 +64,17 @@ fn a_handle_gives_the_bytes() {
         "--- user, text (turn:1.1) ---\nplease build\n--- assistant, text (turn:2.1) ---\nI build.\n\
          --- assistant, call of Bash (turn:2.2) ---\n{\"command\": \"make\"}\n",
     );
+}
+
+#[test]
+fn a_gap_is_told_from_an_original() {
+    let mut turns = conversation();
+    turns[0] = Turn::gap(turns[0].id(), Role::User, Tokens::new(3), "lost");
+    let handle = Handle::parse("turns:1-2").unwrap();
+    assert_eq!(handle.turns(&turns), 1..=2);
+    let text = handle.original(&turns).unwrap().text;
+    let expected = "--- turn:1 is damaged, this is no original ---\nlost\n--- assistant, text";
+    assert!(text.starts_with(expected), "{text}");
 }
 
 #[test]

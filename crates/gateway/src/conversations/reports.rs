@@ -43,6 +43,7 @@ pub(super) use resting::Sizes;
 use figures::{
     all, classes, covered, entries, line_of, mark_report, money, pin_report, requests, sample,
 };
+use originals::is_gap;
 
 /// The number of conversations outside memory that are reported.
 const STORED: usize = 2_000;
@@ -524,7 +525,16 @@ impl Reporter {
             Subject::Text(text) => text,
             subject => {
                 let path = self.past(&found, id).await?.path;
-                subject.text(&path).map_err(refused)?
+                let text = subject.text(&path).map_err(refused)?;
+                // A gap's words would stay in the model's context after its turn has come back.
+                let named = match subject {
+                    Subject::Turns(last, count) => last.saturating_sub(count) + 1..last + 1,
+                    Subject::Text(_) | Subject::File(_) => 0..0,
+                };
+                if let Some(turn) = named.into_iter().find(|turn| is_gap(&path, *turn)) {
+                    return Err(ReportError::Damaged { turn });
+                }
+                text
             }
         };
         let now = (self.clock)();

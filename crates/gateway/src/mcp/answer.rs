@@ -104,6 +104,9 @@ pub(super) fn expanded(found: &Expanded) -> Value {
     if let Some(next) = &found.next {
         let _ = write!(head, " The next range is {next}.");
     }
+    for turn in &found.damaged {
+        let _ = write!(head, " The original of turn:{turn} is damaged.");
+    }
     let head = format!("{head} {QUOTED} The next block is the original.");
     result(found, &[head, found.text.clone()])
 }

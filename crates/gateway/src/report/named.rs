@@ -20,7 +20,9 @@ pub(crate) fn named(name: &str, known: &[Line]) -> Result<ConversationId, Report
     if let Some(id) = ConversationId::parse(name) {
         return Ok(id);
     }
-    let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
+    // A whole ID may be in capitals, too.
+    let start = name.to_ascii_lowercase();
+    let fits = |line: &&Line| !start.is_empty() && line.id.starts_with(&start);
     let fitting: Vec<&Line> = known.iter().filter(fits).collect();
     match fitting.as_slice() {
         [] => Err(ReportError::NoConversation),
@@ -33,7 +35,8 @@ impl ReportError {
     /// A request may be about any of these conversations.
     pub(crate) fn which<'a>(candidates: impl IntoIterator<Item = &'a Line>) -> Self {
         let mut list = String::new();
-        for line in candidates.into_iter().take(CANDIDATES) {
+        let mut candidates = candidates.into_iter();
+        for line in candidates.by_ref().take(CANDIDATES) {
             let turns = figures::plural(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn");
             let _ = write!(
                 list,
@@ -42,6 +45,10 @@ impl ReportError {
                 minute(&line.seen),
                 one_line(&line.name, 80)
             );
+        }
+        let more = candidates.count();
+        if more > 0 {
+            let _ = write!(list, "\nand {more} more");
         }
         Self::Which { list }
     }
@@ -78,6 +85,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert_eq!(found("3058d"), known[0].id);
+        assert_eq!(found("3058D"), known[0].id);
         assert_eq!(found(&"f".repeat(32)), "f".repeat(32), "a whole ID");
         for name in ["", "4", "s"] {
             assert_eq!(found(name), "no such conversation", "{name}");
@@ -87,5 +95,14 @@ mod tests {
         3058d555000000000000000000000000  3 turns, last seen 2026-01-02 03:04 UTC  s
         3058aaaa000000000000000000000000  1 turn, last seen 2026-01-02 03:04 UTC  s
         ");
+    }
+
+    #[test]
+    fn a_long_list_says_how_many_it_leaves_out() {
+        for (known, end) in [(8, "  s"), (9, "\nand 1 more"), (30, "\nand 22 more")] {
+            let known: Vec<Line> = (0..known).map(|n| line(&format!("a{n:02}"), 1)).collect();
+            let error = named("a", &known).unwrap_err().to_string();
+            assert!(error.ends_with(end), "{error}");
+        }
     }
 }

@@ -90,7 +90,11 @@ pub(super) async fn send(
     exchange.decided(&outgoing);
     let parts = Arc::new(parts);
     let mut first = send_once(exchange, &parts, &outgoing).await?;
-    match look(exchange, &mut first, &ticket).await? {
+    let seen = look(exchange, &mut first, &ticket).await;
+    if seen.is_err() {
+        exchange.unanswered(&parts);
+    }
+    match seen? {
         Seen::Answer(beginning) => {
             let status = first.status();
             if !is_refusal(status) {

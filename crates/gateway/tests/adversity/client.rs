@@ -148,5 +148,7 @@ fn message(body: &[u8], streamed: bool) -> Option<Value> {
     } else {
         Response::parse(Dialect::Anthropic, body).unwrap().reply()
     };
-    Some(serde_json::from_str(&reply.message()).unwrap())
+    let message = serde_json::from_str(&reply.message());
+    // A full window leaves an answer without a word, which is a defect of the view that was sent.
+    Some(message.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(body))))
 }

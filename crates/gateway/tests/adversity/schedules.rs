@@ -44,6 +44,8 @@ fn schedules_3() {
 fn check(seeds: std::ops::Range<u64>) {
     let (mut kills, mut swaps, mut undone, mut redone) = (0, 0, 0, 0);
     for seed in seeds {
+        // The client's own panics do not know it.
+        println!("seed {seed}");
         let schedule = Schedule::random(seed);
         kills += schedule.steps.iter().filter(|step| step.killed).count();
         let (did, again) = run(&schedule);

@@ -240,3 +240,71 @@ async fn what_cannot_fit_is_refused() {
     assert_eq!(came.status, 400, "{came:?}");
     house.close().await;
 }
+
+/// Where a message leaves a little room for the answer, the note about the agent's memory does not take it.
+#[tokio::test]
+async fn the_note_leaves_room_for_the_answer() {
+    let asked = async |tokens: usize| {
+        let house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        agent.say(&house, "Hello.").await;
+        let came = agent.say(&house, &words(0, tokens)).await;
+        house.close().await;
+        let input = came.body["usage"]["input_tokens"].as_u64();
+        (
+            usize::try_from(input.expect("a number")).expect("it fits"),
+            came,
+        )
+    };
+    let (each, _) = asked(1_000).await;
+    let (twice, noted) = asked(2_000).await;
+    assert!(noted.did().contains("noted"), "{noted:?}");
+    let window = usize::try_from(WINDOW).expect("it fits");
+    let mut filled = 0;
+    for left in (0..200).step_by(4) {
+        let tokens = 1_000 + (window - left - each) * 1_000 / (twice - each);
+        let (input, came) = asked(tokens).await;
+        filled += usize::from(input > window - 400);
+        let has_room = came.body["stop_reason"] == "end_turn";
+        assert!(has_room, "{left} left, {input} sent: {came:?}");
+    }
+    assert!(filled > 10, "{filled} requests nearly filled the window");
+}
+
+/// Where a message leaves a little room for the answer, what the provider's own summary does not name waits.
+#[tokio::test]
+async fn the_ledger_leaves_room_for_the_answer() {
+    let shown = async |tokens: usize| {
+        let house = House::new(|config| {
+            config.policy.route = RouteChoice::Native;
+            // More than is kept free where the provider refused a request.
+            config.policy.hard = Some(0.945);
+            config.policy.notes = false;
+        })
+        .await;
+        let mut agent = Agent::new("key-one");
+        for n in 0..60 {
+            let rule = |at| format!("Never touch src/area_{n}_{at}.rs, and use port {n}{at}.");
+            let said: Vec<String> = (10..30).map(rule).collect();
+            let came = agent.say(&house, &said.join("\n")).await;
+            house.prepared(came.conversation()).await;
+            if came.did().contains("preparing") {
+                break;
+            }
+        }
+        let came = agent.say(&house, &words(0, tokens)).await;
+        assert!(came.did().contains("swapped"), "{came:?}");
+        let newest = Value::from(house.newest()).to_string();
+        house.close().await;
+        let input = came.body["usage"]["input_tokens"].as_u64();
+        (newest.contains("[Ebbtide: names"), input.expect("a number"))
+    };
+    let (mut told, mut waits) = (0, 0);
+    for tokens in (9_000..=12_250).step_by(250) {
+        let (is_told, input) = shown(tokens).await;
+        assert!(!is_told || input <= WINDOW * 19 / 20, "{tokens}: {input}");
+        told += usize::from(is_told);
+        waits += usize::from(!is_told);
+    }
+    assert!(told > 3 && waits > 3, "{told} told, {waits} wait");
+}

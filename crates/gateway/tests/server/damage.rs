@@ -7,7 +7,7 @@ use gateway::Running;
 use history::Limits;
 use history_sqlite::Sqlite;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Came, keeping, sim};
 use crate::memory::{call, say};
@@ -52,8 +52,14 @@ async fn check(url: &str, id: &str, is_damaged: bool) {
     let hits = ask("/recall?query=host%20db-7").await.json();
     assert_eq!(hits["hits"][0]["handle"], "turn:5.1");
     let around = ask("/original?handle=turns:2-4").await.json();
+    let listed = if is_damaged { json!([3]) } else { json!([]) };
+    assert_eq!(around["damaged"], listed, "{around}");
     let around = around["text"].as_str().expect("a text");
-    assert_eq!(around.contains("damaged"), is_damaged, "{around}");
+    let line = match is_damaged {
+        true => "\n--- turn:3 is damaged, this is no original ---\n",
+        false => "\n--- user, text (turn:3.1) ---\n",
+    };
+    assert!(around.contains(line), "{around}");
     let line = format!("GET /ebbtide/conversations/{id}");
     let page = call(&line, url, &[], &Value::Null).await;
     assert_eq!(page.status, 200, "{page:?}");
@@ -69,6 +75,11 @@ async fn check(url: &str, id: &str, is_damaged: bool) {
     let says = |key: &str, words: &str| error[key].as_str().is_some_and(|it| it.contains(words));
     assert!(says("message", "turn 3 is damaged"), "{error}");
     assert!(says("hint", "ebbtide store repair"), "{error}");
+    for what in [json!({"turn": 3}), json!({"turn": 4, "turns": 2})] {
+        let line = format!("POST /ebbtide/api/conversations/{id}/pins");
+        let pinned = call(&line, url, &[], &what).await;
+        assert_eq!(pinned.status, 503, "{what}: {pinned:?}");
+    }
 }
 
 #[tokio::test]

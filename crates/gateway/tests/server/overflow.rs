@@ -6,6 +6,7 @@ use context::Tokens;
 use gateway::config::RouteChoice;
 use http::{Request, Response};
 use http_body_util::BodyExt;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -214,6 +215,33 @@ async fn head_and_pings_go_on_while_it_is_open_what_the_stream_is() {
         (FINE, 2),
         "the other answer alone"
     );
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_before_it_has_content_names_the_provider() {
+    for (silence, status) in [(10_000, 502), (100, 504)] {
+        let (upstream, mut bodies) = paced().await;
+        let gateway = gateway(&upstream.url, |config| {
+            config.policy.window = Some(Tokens::new(16_000));
+            config.policy.route = RouteChoice::Extractive;
+            config.limits.silence = SignedDuration::from_millis(silence);
+        })
+        .await;
+        let (came, _open) = tokio::join!(ask(to_anthropic(&gateway.url())), async {
+            let (_, sender) = bodies.recv().await.expect("a request");
+            sender.send(data(START)).await.expect("it is read");
+            if status == 502 {
+                let cut = std::io::Error::other("the provider broke");
+                sender.send(Err(cut)).await.expect("it is read");
+            }
+            sender
+        });
+        assert_eq!(came.status, status, "{came:?}");
+        let address = upstream.url.trim_start_matches("http://");
+        let said = came.json()["error"]["message"].to_string();
+        assert!(said.contains(&format!("({address})")), "{said}");
+        gateway.shutdown().await;
+    }
 }
 
 /// A provider that finds two tokens in five bytes, twice as many as the gateway, and has room for 16,000.

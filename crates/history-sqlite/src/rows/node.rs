@@ -170,7 +170,7 @@ impl NodeStore for TenantStore<'_> {
             });
         }
         if self.row_of(turn.id())?.is_some() {
-            return self.restore(turn).map(|_| false);
+            return self.restore(parent, turn).map(|_| false);
         }
         let more = Stored::turn(turn);
         let tenant = self.hold(more)?;
@@ -206,23 +206,25 @@ impl NodeStore for TenantStore<'_> {
                 Ok((Kept::read(row)?, parent))
             })
         })?;
-        found
-            .filter(|(kept, _)| kept.id == id)
-            .map(|(kept, parent)| match self.rebuilt(&kept, parent) {
-                Some(turn) => Ok((turn, parent)),
-                None if self.is_linked(&kept)? => Ok((kept.gap(), parent)),
-                None => Err(unreadable(kept.id)),
-            })
-            .transpose()
+        let Some((kept, parent)) = found.filter(|(kept, _)| kept.id == id) else {
+            return Ok(None);
+        };
+        if let Some(turn) = self.rebuilt(&kept, parent) {
+            return Ok(Some((turn, parent)));
+        }
+        let mut path = self.path_of(kept.row)?;
+        let turn = path.pop();
+        Ok(turn.map(|turn| (turn, path.last().map_or(TurnId::ROOT, Turn::id))))
     }
 
-    fn restore(&mut self, turn: &Turn) -> Result<bool, HistoryError> {
-        if !self.access.damage.is_open(turn.id()) {
+    fn restore(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError> {
+        if !self.access.damage.is_open((self.tenant(), turn.id())) || !turn.follows(parent) {
             return Ok(false);
         }
         let Some(row) = self.row_of(turn.id())? else {
             return Ok(false);
         };
+        self.place(row, parent)?;
         let text = Stored::turn(turn).bytes;
         self.run(
             "UPDATE node SET role = ?2, provenance = ?3, at = ?4, tokens = ?5, text = ?6, body = ?7 \
@@ -238,12 +240,13 @@ impl NodeStore for TenantStore<'_> {
             ),
         )?;
         self.sum_turn(row, turn)?;
-        self.access.damage.close(turn.id());
+        self.access.damage.close((self.tenant(), turn.id()));
         Ok(true)
     }
 
     fn is_damaged(&self, turns: &[TurnId]) -> bool {
-        turns.iter().any(|id| self.access.damage.is_open(*id))
+        let is_open = |id: &TurnId| self.access.damage.is_open((self.tenant(), *id));
+        turns.iter().any(is_open)
     }
 
     fn stored(&self) -> Result<Stored, HistoryError> {
@@ -277,23 +280,37 @@ impl NodeStore for TenantStore<'_> {
 impl TenantStore<'_> {
     /// The turns up to a row, with gaps for what is damaged.
     fn path_of(&self, row: i64) -> Result<Vec<Turn>, HistoryError> {
-        let mut turns: Vec<Turn> = Vec::new();
-        for mut kept in self.way(row)? {
-            let parent = |turns: &[Turn]| turns.last().map_or(TurnId::ROOT, Turn::id);
-            let mut turn = self.rebuilt(&kept, parent(&turns));
-            if turn.is_none() && !self.is_linked(&kept)? {
-                // The number of its parent is damaged: what was walked so far may be of another conversation.
-                let linked = self.unless_failed(|connection| link::of(connection, kept.row))?;
-                turns = match linked.filter(|parent| *parent < kept.row) {
-                    Some(parent) => self.path_of(parent)?,
-                    None => return Err(unreadable(kept.id)),
-                };
-                kept.parent = linked;
-                turn = self.rebuilt(&kept, parent(&turns));
+        let mut turns = Vec::new();
+        let mut way = self.way(row)?;
+        // From the newest back: the way before a turn is right only once the turn has said where it stands.
+        while let Some(kept) = way.pop() {
+            let before = |way: &[Kept]| way.last().map_or(TurnId::ROOT, |it| it.id);
+            let mut turn = self.rebuilt(&kept, before(&way));
+            if turn.is_none() && !self.stands_on(&kept, way.last())? {
+                // The number of its parent is damaged: the way may be that of another conversation.
+                way = self.way_before(&kept)?;
+                turn = self.rebuilt(&kept, before(&way));
             }
             turns.push(turn.unwrap_or_else(|| kept.gap()));
         }
+        turns.reverse();
         Ok(turns)
+    }
+
+    /// The rows before one whose parent is damaged.
+    fn way_before(&self, kept: &Kept) -> Result<Vec<Kept>, HistoryError> {
+        if !matches!(kept.after(TurnId::ROOT), Content::Lost | Content::Gap) {
+            return Ok(Vec::new());
+        }
+        let linked = self.unless_failed(|connection| link::of(connection, kept.row))?;
+        let way = match linked.filter(|parent| *parent < kept.row) {
+            Some(parent) => self.way(parent)?,
+            None => Vec::new(),
+        };
+        match way.is_empty() {
+            true => Err(unreadable(kept.id)),
+            false => Ok(way),
+        }
     }
 
     /// The rows up to a row, the first turn's first.
@@ -333,12 +350,39 @@ impl TenantStore<'_> {
             Content::Proved(turn) => Some(turn),
             Content::Lost => None,
             Content::Gap => {
-                self.access.damage.gap(kept.id);
+                self.access.damage.gap((self.tenant(), kept.id));
                 return None;
             }
         };
-        self.access.damage.turn(kept.row, kept.id);
+        let key = (self.tenant(), kept.id);
+        self.access.damage.turn(kept.row, key);
         turn
+    }
+
+    /// Writes the parent of a row again, if it is another.
+    fn place(&self, row: i64, parent: TurnId) -> Result<(), HistoryError> {
+        let parent = match parent {
+            TurnId::ROOT => None,
+            parent => match self.row_of(parent)? {
+                Some(parent) if parent < row => Some(parent),
+                // A way to the root leads to ever smaller numbers.
+                _ => return Ok(()),
+            },
+        };
+        let sql = "SELECT 1 FROM node WHERE n = ?1 AND parent IS NOT ?2";
+        if self.one(sql, (row, parent), |_| Ok(()))?.is_none() {
+            return Ok(());
+        }
+        self.unless_failed(|connection| {
+            // SQLite does not change a row that its index has with another parent, unless it is told that things
+            // may be damaged.
+            let tolerates = |is_so| connection.pragma_update(None, "writable_schema", is_so);
+            tolerates(true)?;
+            let placed =
+                connection.execute("UPDATE node SET parent = ?2 WHERE n = ?1", (row, parent));
+            tolerates(false)?;
+            placed.map(drop)
+        })
     }
 
     /// Writes the checksum of a turn's row, and leaves that of its message.
@@ -358,9 +402,11 @@ impl TenantStore<'_> {
         )
     }
 
-    /// True if the index of parents has the row's parent too. No id proves the parent of a lost turn.
-    fn is_linked(&self, kept: &Kept) -> Result<bool, HistoryError> {
-        self.unless_failed(|connection| link::is_sound(connection, kept.row, kept.parent))
+    /// True if `before` is the row's parent, also in the index of parents. No id proves the parent of a lost turn.
+    fn stands_on(&self, kept: &Kept, before: Option<&Kept>) -> Result<bool, HistoryError> {
+        Ok(kept.parent == before.map(|it| it.row)
+            && self
+                .unless_failed(|connection| link::is_sound(connection, kept.row, kept.parent))?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of damaged stores: what is damaged is left out and told, and the rest goes on.
 
 mod gaps;
+mod links;
 
 use std::collections::BTreeMap;
 use std::fs;

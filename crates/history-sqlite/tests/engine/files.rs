@@ -300,3 +300,45 @@ fn a_large_store_is_given_back_while_it_is_purged() {
     let after = fs::metadata(&place).unwrap().len();
     assert!(after < 1 << 20, "{after} of {before} bytes remain");
 }
+
+#[test]
+fn where_the_secret_is_lost_no_repair_is_advised() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("store.db");
+    keep(&open(&place), 1, &["hello"]);
+    Connection::open(&place)
+        .unwrap()
+        .execute("DELETE FROM meta WHERE name LIKE 'secret%'", [])
+        .unwrap();
+    let opened = Sqlite::open(&place, Limits::NONE).map(drop);
+    for error in [opened, history_sqlite::repair(&place).map(drop)] {
+        let error = error.unwrap_err();
+        assert_eq!(error.code().as_str(), "E0516", "{error}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("Restore a copy"), "{hint}");
+        assert!(!hint.contains("store repair"), "{hint}");
+    }
+}
+
+#[test]
+fn no_store_is_begun_where_there_must_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.db");
+    fs::write(&empty, "").unwrap();
+    let opened = Sqlite::open_existing(&empty, Limits::NONE).map(drop);
+    for error in [opened, history_sqlite::repair(&empty).map(drop)] {
+        assert_eq!(error.unwrap_err().code().as_str(), "E0512");
+        assert_eq!(fs::read(&empty).unwrap(), b"");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    drop(open(&empty));
+    assert!(Sqlite::open_existing(&empty, Limits::NONE).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_not_a_store() {
+    for device in ["/dev/null", "/dev/zero"] {
+        assert_eq!(refusal(Path::new(device)), "E0512", "{device}");
+    }
+}

@@ -13,6 +13,14 @@ use crate::report::{
     Expanded, Gone, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
 };
 
+/// True if the turn, counted from 1, is a gap.
+pub(super) fn is_gap(path: &[Turn], turn: usize) -> bool {
+    let index = turn.checked_sub(1);
+    index
+        .and_then(|index| path.get(index))
+        .is_some_and(Turn::is_gap)
+}
+
 impl Reporter {
     pub(super) async fn lost(
         &self,
@@ -182,8 +190,11 @@ impl Reporter {
         let original = handle.original(&past.path);
         let original = original.map_err(|error| ReportError::refused(&error))?;
         // What stands there is the gateway's own word for a gap.
-        let is_gap = |turn: &usize| past.path.get(turn - 1).is_some_and(Turn::is_gap);
-        if let Some(turn) = handle.turn(&past.path).filter(is_gap) {
+        let (named, path) = (handle.turns(&past.path), &past.path);
+        let damaged: Vec<usize> = named.clone().filter(|turn| is_gap(path, *turn)).collect();
+        if let Some(&turn) = damaged.first()
+            && damaged.len() == named.count()
+        {
             return Err(ReportError::Damaged { turn });
         }
         let excerpt = original.excerpt(section, room);
@@ -194,6 +205,7 @@ impl Reporter {
             bytes: original.text.len(),
             next: excerpt.next.map(|next| next.to_string()),
             title: original.title.clone(),
+            damaged,
         })
     }
 

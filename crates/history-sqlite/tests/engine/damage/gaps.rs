@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use context::Turn;
 use history::conformance::sample;
-use history::{Engine as _, Record};
+use history::{Engine as _, Record, Tenant};
 use history_sqlite::repair;
 use rusqlite::Connection;
 
@@ -182,4 +182,70 @@ fn a_body_that_cannot_be_read_is_a_gap_too() {
     let found = house.read(&house.open()).path.expect("a path");
     assert_eq!(found[..2], said[..2]);
     assert!(found[2].is_gap(), "{:?}", found[2]);
+}
+
+/// Two tenants said the same, and the first turn of both is damaged.
+#[test]
+fn a_turn_that_comes_again_fills_the_gap_of_its_tenant_alone() {
+    let check = |is_repaired: bool| {
+        let house = House::new();
+        let other = Tenant::from_bytes([2; 16]);
+        let engine = house.open();
+        engine
+            .write(other, &mut |store| store.record(&house.said).map(drop))
+            .unwrap();
+        drop(engine);
+        Connection::open(house.place())
+            .unwrap()
+            .execute("UPDATE node SET body = x'00' WHERE parent IS NULL", [])
+            .unwrap();
+        if is_repaired {
+            assert_eq!(repair(&house.place()).unwrap().gaps, 2);
+        }
+        let engine = house.open();
+        let gaps = |tenant: Tenant| {
+            let mut gaps = 0;
+            engine
+                .read(tenant, &mut |store| {
+                    let path = store.path(sample::head(&house.said))?;
+                    gaps = path.iter().filter(|turn| turn.is_gap()).count();
+                    Ok(())
+                })
+                .unwrap();
+            gaps
+        };
+        assert_eq!([TENANT, other].map(gaps), [1, 1]);
+        // Unread in between: reading notes a damaged turn once more.
+        for tenant in [TENANT, other] {
+            engine
+                .write(tenant, &mut |store| store.record(&house.said).map(drop))
+                .unwrap();
+        }
+        assert_eq!([TENANT, other].map(gaps), [0, 0], "{is_repaired}");
+        assert_eq!(engine.check().unwrap().gaps, 0);
+    };
+    check(false);
+    check(true);
+}
+
+#[test]
+fn a_list_of_gaps_costs_no_more_than_its_gaps() {
+    let (house, _) = damaged();
+    repair(&house.place()).unwrap();
+    let list = || -> Vec<u8> {
+        let sql = "SELECT value FROM meta WHERE name = 'gaps'";
+        let connection = Connection::open(house.place()).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let one = list();
+    let long = one.repeat(1 << 16);
+    Connection::open(house.place())
+        .unwrap()
+        .execute("UPDATE meta SET value = ?1 WHERE name = 'gaps'", [long])
+        .unwrap();
+    let engine = house.open();
+    assert_eq!(engine.check().unwrap().gaps, 1);
+    drop(engine);
+    repair(&house.place()).unwrap();
+    assert_eq!(list(), one);
 }
