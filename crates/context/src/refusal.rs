@@ -34,6 +34,8 @@ const NOTE: &str = "\n\nNote: The user's next message may contain a correction";
 const CLARIFY: &str = "The user wants to clarify these questions.";
 /// The words of the summary about such a call.
 pub(crate) const BY_THE_USER: &str = "the user refused it";
+/// The same where only the text of the result says so.
+pub(crate) const BY_WORDS: &str = "its result says that the user refused it";
 /// The longest text in front of the user's words, in bytes.
 const LONGEST: usize = 400;
 

@@ -116,7 +116,7 @@ pub(super) fn is_idle(piece: &Piece<'_>, range: &Range<usize>) -> bool {
 
 /// Returns true if lines of code say nothing alone: the last goes on behind a comma or a bracket, the first began above
 /// or is a text alone, such as the path of an import. Words of prose and values behind a key say something.
-fn is_fragment(said: &str) -> bool {
+pub(super) fn is_fragment(said: &str) -> bool {
     /// The fewest words of prose that tell something.
     const WORDS: usize = 3;
     let said = said.trim();

@@ -321,7 +321,8 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Visible<'_>, draft: &Draft
     let told = match draft.course {
         Some(turns) => {
             let scenes = story::scenes(turns, pieces, &census, (&ages, draft.budget));
-            let snippets = snippets::snippets(pieces, &census, turns.len());
+            let own = select::snippet_room(room);
+            let snippets = snippets::snippets(pieces, &census, (turns.len(), own));
             (scenes, snippets)
         }
         None => Default::default(),
@@ -426,7 +427,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
             Origin::Call => steps::without_command_key(&one_line(said)),
             // An entry has a mark of its own.
             Origin::Assistant | Origin::Summary => one_line(without_mark(said)),
-            _ => one_line(said),
+            _ => one_line(&lines_apart(said)),
         });
         if span.is_cut.1 {
             line.push(CUT);
@@ -434,6 +435,12 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
     }
     push(summary, &mut line);
     write_names(summary, &choice.bare, pieces, census);
+}
+
+/// Lines of a result or a message with ` / ` between them.
+fn lines_apart(said: &str) -> String {
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" / ")
 }
 
 /// An item of a list without its mark: an entry has one of its own.

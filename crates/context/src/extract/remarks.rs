@@ -17,6 +17,8 @@ const MARKS: [&str; 7] = ["/// ", "//! ", "// ", "# ", "-- ", "* ", "\"\"\""];
 const BULLET: &str = "* ";
 /// The line with which a patch begins. Added lines begin with `+`, removed ones with `-`.
 const PATCH: &str = "*** Begin Patch";
+/// The beginning of the line in front of the content of a new file.
+const ADDED: &str = "*** Add File: ";
 /// The longest remark, in bytes.
 const LONGEST: usize = 320;
 /// The most remarks of one change.
@@ -32,6 +34,8 @@ pub(super) struct Added<'p> {
     /// The lines that stood there before, without their indentation; of a patch those that it removes.
     pub removed: HashSet<&'p str>,
     pub is_patch: bool,
+    /// True if it is the whole content of a file.
+    pub is_whole: bool,
 }
 
 /// The text that a call adds; `None` if it adds none to a file.
@@ -43,16 +47,21 @@ pub(super) fn added<'p>(piece: &'p Piece<'_>) -> Option<Added<'p>> {
     };
     let patch = patch(piece);
     let is_patch = patch.is_some();
+    let mut is_whole = false;
     let (range, removed) = match patch {
-        Some(patch) => (patch.clone(), patch),
+        Some(patch) => {
+            is_whole = call.get(patch.clone())?.contains(ADDED);
+            (patch.clone(), patch)
+        }
         None => {
             argument(&PATHS)?;
             match (argument(&OLD), argument(&NEW)) {
                 (removed, Some(added)) => (added, removed.unwrap_or_default()),
                 (Some(_), None) => return None,
                 (None, None) => {
-                    let whole = argument(&CONTENTS).or_else(|| argument(&INSERTED));
-                    (whole?, 0..0)
+                    let whole = argument(&CONTENTS);
+                    is_whole = whole.is_some();
+                    (whole.or_else(|| argument(&INSERTED))?, 0..0)
                 }
             }
         }
@@ -68,6 +77,7 @@ pub(super) fn added<'p>(piece: &'p Piece<'_>) -> Option<Added<'p>> {
         range,
         removed,
         is_patch,
+        is_whole,
     })
 }
 
@@ -78,6 +88,7 @@ pub(super) fn remarks(piece: &Piece<'_>) -> Option<Vec<Range<usize>>> {
         range: added,
         removed,
         is_patch,
+        ..
     } = added(piece)?;
     let call = &*piece.text;
     let mut out: Vec<Range<usize>> = Vec::new();
@@ -153,6 +164,7 @@ pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool
     let mut before = None;
     let mut at = range.start;
     let names_file = piece.names_its_file(at);
+    let is_file = is_patch || piece.script().is_none();
     let second = at + said.find('\n').map_or(0, |end| end + 1);
     for whole in said.split_inclusive('\n') {
         let line = match piece.argument_at(at).filter(|name| steps::is_key(name)) {
@@ -176,7 +188,8 @@ pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool
             true => {}
             // What stands below a path is about that file.
             false if is_below => out.push_str(": "),
-            false if goes_on.is_some() => out.push(' '),
+            // Lines of a command go on.
+            false if goes_on.is_some() || !is_file => out.push(' '),
             false => out.push_str(" / "),
         }
         out.push_str(rest.unwrap_or(line));

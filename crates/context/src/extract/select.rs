@@ -23,7 +23,7 @@ const SEPARATOR: f32 = 0.2;
 
 /// The share of the room that is kept for statements of the assistant, which tell most to a reader, where there is
 /// [`ROOMY`] room. It falls with the room: the last steps of a small summary quote statements too.
-const STATEMENTS: f32 = 0.29;
+const STATEMENTS: f32 = 0.31;
 /// The same for what the newest changes brought.
 const SNIPPETS: f32 = 0.1;
 /// Much room, in tokens.
@@ -33,7 +33,7 @@ const NAMED: f32 = 30.0;
 
 /// The power of its size that a statement's worth is divided by: short ones tell more in the same room, and a long one
 /// tells more than a short one.
-const SIZE: f32 = 0.6;
+const SIZE: f32 = 0.8;
 
 /// The value of context for an identifier, relative to being named at all. Statements and snippets have room of their
 /// own and give context anyway.
@@ -120,7 +120,7 @@ impl Market {
             told.add(span);
         }
         let roomy = budget * (budget / ROOMY).min(1.0);
-        let mut reserved = fitting(snippets, roomy * SNIPPETS);
+        let mut reserved = fitting(snippets, snippet_room(budget));
         reserved.extend(best(statements, roomy * STATEMENTS));
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
         let mut ranked: Vec<usize> = (0..known)
@@ -318,6 +318,11 @@ impl<'m> Basket<'m> {
         bare.sort_by_key(newest);
         Choice { spans, bare }
     }
+}
+
+/// The tokens that a room of so many keeps for snippets.
+pub(super) fn snippet_room(room: f32) -> f32 {
+    SNIPPETS * room * (room / ROOMY).min(1.0)
 }
 
 /// The spans, in their order, that fit in `room` tokens together.

@@ -67,13 +67,13 @@ impl Piece<'_> {
         self.text.get(at.clone())
     }
 
-    /// Returns true if the call changes the state of a task that another call made.
+    /// Returns true if the call changes only the state of a task that another call made.
     pub fn changes_a_task(&self) -> bool {
         let has = |wanted: &[&str]| {
             let mut names = self.arguments.iter().map(|(name, _)| name.as_str());
             names.any(|name| wanted.contains(&name))
         };
-        has(&["taskId", "task_id"]) && has(&["status"])
+        has(&["taskId", "task_id"]) && has(&["status"]) && !has(&["description"])
     }
 
     /// The name of the argument whose value begins behind it on the line at `at`.

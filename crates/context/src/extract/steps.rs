@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::command_line;
 use super::here_documents::{self, Document};
 use super::verdicts::passed;
-use crate::refusal::{BY_THE_USER, refusal, reported};
+use crate::refusal::{BY_THE_USER, BY_WORDS, refusal, reported};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
@@ -27,7 +27,7 @@ pub(super) const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new
 pub(super) const OLD: [&str; 3] = ["old_string", "oldText", "old_str"];
 pub(super) const NEW: [&str; 3] = ["new_string", "newText", "new_str"];
 /// Names under which tools take a change of a file.
-const CHANGES: [&str; 10] = [
+pub(super) const CHANGES: [&str; 10] = [
     "old_string",
     "new_string",
     "edits",
@@ -193,6 +193,14 @@ impl Step<'_> {
 
     /// The name of the file that the call is about, or the beginning of its command; empty where it has neither.
     pub fn about(&self) -> String {
+        let name = self.subject();
+        match passes_for_another(&name) {
+            true => format!("`{name}`"),
+            false => name,
+        }
+    }
+
+    fn subject(&self) -> String {
         /// The longest beginning of a command, in bytes.
         const LONGEST: usize = 32;
         let mut actions = self.actions();
@@ -337,11 +345,14 @@ impl Step<'_> {
         })
     }
 
-    /// Returns true if the user refused the call. Programs can print the words of a refusal, other tools hardly do.
+    /// Returns true if the user refused the call.
     pub fn is_refused(&self) -> bool {
-        let by_words = || self.script().is_none();
-        self.result
-            .is_some_and(|it| refusal(it).is_some() || reported(it).is_some() && by_words())
+        self.result.is_some_and(|it| refusal(it).is_some()) || self.is_refused_by_words()
+    }
+
+    /// Returns true if a change was refused as its result says. Programs can print the same, and files can hold it.
+    fn is_refused_by_words(&self) -> bool {
+        self.result.is_some_and(|it| reported(it).is_some()) && self.changes()
     }
 
     /// The last line of the result that is not empty.
@@ -419,6 +430,9 @@ impl Step<'_> {
         /// A longer line is a message all the same if it names an error in so many bytes.
         const BEGIN: usize = 120;
         let result = self.result?;
+        if self.is_refused_by_words() {
+            return Some(BY_WORDS);
+        }
         if self.is_refused() {
             return Some(BY_THE_USER);
         }
@@ -498,6 +512,12 @@ fn names_error(line: &str) -> bool {
 pub(super) fn ends_in(path: &str, end: &str) -> bool {
     let front = path.strip_suffix(end).filter(|_| !end.is_empty());
     front.is_some_and(|it| it.is_empty() || it.ends_with('/'))
+}
+
+/// Returns true if the name of a file would make a quotation from it pass for another's words.
+fn passes_for_another(name: &str) -> bool {
+    let lower = name.trim().to_lowercase();
+    matches!(&*lower, "user" | "assistant" | "earlier summary") || lower.starts_with("the user")
 }
 
 /// The last part of a path.

@@ -15,6 +15,8 @@ use crate::summary::is_summary;
 use crate::turn::Turn;
 use crate::units::Tokens;
 
+/// The words that Claude Code puts where the assistant said nothing.
+const FILLER: &str = "No response requested.";
 /// The longest sentence or line of a story, in bytes.
 const LONGEST: usize = 320;
 /// The most sentences of one statement.
@@ -54,7 +56,7 @@ const LONG: f32 = 1.3;
 /// The length below which a sentence tells little for the place that it takes, in bytes.
 const SHORT: usize = 50;
 /// The share of its worth that it keeps.
-const CURT: f32 = 0.6;
+const CURT: f32 = 0.45;
 /// The age at which a part's worth has fallen two thirds of the way from new to old, in thousands of tokens.
 const FADES: f32 = 20.0;
 
@@ -206,6 +208,11 @@ fn says(least: usize) -> impl Fn(&str) -> bool {
     move |line| line.split_whitespace().count() >= least
 }
 
+/// Returns true for letters that names of code do not need.
+const fn is_prose(letter: char) -> bool {
+    !letter.is_ascii_digit() && !matches!(letter, '_' | '`' | '/')
+}
+
 /// The first `most` sentences that tell something.
 fn said(text: &str, most: usize) -> Vec<Range<usize>> {
     let mut out = Vec::new();
@@ -218,15 +225,18 @@ fn said(text: &str, most: usize) -> Vec<Range<usize>> {
             let letters = sentence.chars().filter(|it| it.is_alphabetic());
             let letters: usize = letters.map(weight).sum();
             // Nor does "You're absolutely right!".
-            let names = sentence.contains(|it: char| it.is_ascii_digit() || "_`/".contains(it));
+            let names = !sentence.chars().all(is_prose);
             let is_cry = !names && sentence.ends_with(['!', '！']);
             let says = letters >= if is_cry { 24 } else { 18 };
             // "Now let me fix it:" is followed by what it announces.
             let announces = sentence.ends_with([':', '：']) && sentence.len() < 60;
             // A heading alone says what is told below it.
+            // "## Before / After" names no path.
+            let is_bare = || sentence.replace(" / ", " ").chars().all(is_prose);
             let is_heading =
-                sentence.starts_with('#') && !names && !sentence.contains([':', '：', '–', '—']);
-            if says && !announces && !is_heading && range.len() <= LONGEST && out.len() < most {
+                sentence.starts_with('#') && is_bare() && !sentence.contains([':', '：', '–', '—']);
+            let tells = says && !announces && !is_heading && sentence != FILLER;
+            if tells && range.len() <= LONGEST && out.len() < most {
                 out.push(range);
             }
         }
@@ -324,6 +334,14 @@ mod tests {
         assert!(told(vec![update, result("Updated task #3", Outcome::Succeeded)]).is_empty());
         let edit = r#"{"replace_all":false,"file_path":"/a.rs","old_string":"a","new_string":"b"}"#;
         assert!(told(vec![call("Edit", edit), result("ok", Outcome::Succeeded)]).is_empty());
+    }
+
+    #[test]
+    fn headings_and_fillers_tell_nothing() {
+        let said = |text: &str| told(vec![TurnDraft::text(Role::Assistant, text)]);
+        assert!(said("## Before / After Summary of Everything").is_empty());
+        assert!(said("No response requested.").is_empty());
+        assert_eq!(said("## Why src/rows.rs loses the order").len(), 1);
     }
 
     #[test]
