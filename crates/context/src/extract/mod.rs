@@ -402,7 +402,9 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         };
         // A statement is its own source.
         let own = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
-        if before.as_ref() == Some(&(own, source.clone())) {
+        // Statements are sentences of their own; lines of code belong together.
+        let is_said = matches!(piece.origin, Origin::Assistant | Origin::Summary);
+        if !is_said && before.as_ref() == Some(&(own, source.clone())) {
             line.push_str(" / ");
         } else {
             push(summary, &mut line);
