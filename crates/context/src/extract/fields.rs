@@ -496,7 +496,7 @@ fn decisions(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget:
     }
 }
 
-/// What results say that the user answered to a call, newest first.
+/// Answers of the user to calls, as the results report them, newest first.
 fn refusals(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     let number = numbers(known.old);

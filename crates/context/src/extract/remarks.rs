@@ -27,7 +27,7 @@ const MOST: usize = 6;
 const WORDS: usize = 4;
 const LETTERS: usize = 8;
 
-/// What a call adds to a file.
+/// Text that a call adds to a file.
 pub(super) struct Added<'p> {
     /// The new text, or the patch.
     pub range: Range<usize>,

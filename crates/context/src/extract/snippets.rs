@@ -45,7 +45,7 @@ const UNDO_ALL: [&str; 4] = [
 /// The words behind `git stash` that take nothing back.
 const STASHED: [&str; 6] = ["pop", "apply", "list", "show", "drop", "branch"];
 
-/// What later changes did to a file.
+/// The effect of later changes on a file.
 #[derive(Default)]
 struct Later<'t> {
     /// The lines that they took away.
@@ -54,8 +54,8 @@ struct Later<'t> {
     is_replaced: bool,
 }
 
-/// What the calls in front of turn `told` changed, as far as no later change took it away, for so much room in tokens:
-/// the last change of each file, newest first, then the ones before.
+/// The changes in front of turn `told` that still stand, for a room of so many tokens: the last change of each file,
+/// newest first, then the ones before.
 pub(super) fn snippets(
     pieces: &[Piece<'_>],
     census: &Census<'_>,

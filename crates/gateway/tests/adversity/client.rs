@@ -149,6 +149,6 @@ fn message(body: &[u8], streamed: bool) -> Option<Value> {
         Response::parse(Dialect::Anthropic, body).unwrap().reply()
     };
     let message = serde_json::from_str(&reply.message());
-    // A full window leaves an answer without a word, which is a defect of the view that was sent.
+    // An empty answer means that the view filled the window, which is a defect.
     Some(message.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(body))))
 }
