@@ -73,17 +73,17 @@ pub(super) fn snippets(
     for (number, piece) in calls {
         let added = remarks::added(piece);
         let files = files(piece, added.as_ref());
-        let Some(added) = added else {
-            if let Some(script) = piece.script() {
-                match undoes_all(script) {
-                    Some(true) => break,
-                    Some(false) => is_undone = true,
-                    // What was committed stays.
-                    None => is_undone &= !script.contains("git commit"),
-                }
-                undone.extend(UNDO.iter().any(|it| script.contains(it)).then_some(script));
+        if let Some(script) = piece.script().filter(|_| added.is_none()) {
+            match undoes_all(script) {
+                Some(true) => break,
+                Some(false) => is_undone = true,
+                // What was committed stays.
+                None => is_undone &= !script.contains("git commit"),
             }
-            // How it changes the file is not known.
+            undone.extend(UNDO.iter().any(|it| script.contains(it)).then_some(script));
+        }
+        let (Some(added), [file]) = (added, &files[..]) else {
+            // How each file changes is not known.
             for file in files {
                 later.entry(file).or_default().is_replaced = true;
             }
@@ -93,37 +93,30 @@ pub(super) fn snippets(
             break;
         };
         left = rest;
-        if let [file] = files[..] {
-            let is_first = !later.contains_key(file);
-            let after = later.entry(file).or_default();
-            let name = file_name(file);
-            // A file of settings may hold secrets.
-            let is_quoted = piece.turn < told
-                && !is_undone
-                && !after.is_replaced
-                && !name.starts_with(".env")
-                && !undone.iter().any(|it| it.contains(name));
-            let found = snippet(piece, &added, &after.gone, longest).filter(|_| is_quoted);
-            if let Some((range, is_cut)) = found {
-                let said = piece.text.get(range.clone()).unwrap_or_default();
-                if seen.insert(said) {
-                    let mut span = lines::span(piece, (number, range), census);
-                    span.is_cut.1 |= is_cut;
-                    let to = if is_first { &mut last } else { &mut before };
-                    to.push(span);
-                }
-            }
-            let new = piece.text.get(added.range.clone()).unwrap_or_default();
-            let kept: HashSet<&str> = new.lines().map(str::trim).collect();
-            let gone = added.removed.iter().filter(|line| !kept.contains(*line));
-            let space = MOST.1.saturating_sub(after.gone.len());
-            after.gone.extend(gone.take(space));
-            after.is_replaced |= added.is_whole;
-        } else {
-            for file in files {
-                later.entry(file).or_default().is_replaced = true;
-            }
+        let is_first = !later.contains_key(file);
+        let after = later.entry(file).or_default();
+        let name = file_name(file);
+        // A file of settings may hold secrets.
+        let stands = piece.turn < told
+            && !is_undone
+            && !after.is_replaced
+            && !name.starts_with(".env")
+            && !undone.iter().any(|it| it.contains(name));
+        let found = stands.then(|| snippet(piece, &added, &after.gone, longest));
+        if let Some((range, is_cut)) = found.flatten()
+            && seen.insert(piece.text.get(range.clone()))
+        {
+            let mut span = lines::span(piece, (number, range), census);
+            span.is_cut.1 |= is_cut;
+            let to = if is_first { &mut last } else { &mut before };
+            to.push(span);
         }
+        let new = piece.text.get(added.range).unwrap_or_default();
+        let kept: HashSet<&str> = new.lines().map(str::trim).collect();
+        let gone = added.removed.into_iter().filter(|it| !kept.contains(it));
+        let space = MOST.1.saturating_sub(after.gone.len());
+        after.gone.extend(gone.take(space));
+        after.is_replaced |= added.is_whole;
     }
     last.append(&mut before);
     last
