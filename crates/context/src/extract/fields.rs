@@ -10,6 +10,7 @@ use super::agreed::agreed;
 use super::artefacts::Artefacts;
 use super::files::File;
 use super::folder::Folder;
+use super::namesakes::Namesakes;
 use super::purposes::{only_looks, purposes};
 use super::recent;
 use super::source::{Origin, Piece};
@@ -500,9 +501,10 @@ fn decisions(page: &mut Page<'_>, (known, typed): (&Known<'_>, &[Said]), budget:
 fn refusals(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     let number = numbers(known.old);
+    let namesakes = Namesakes::of(known.steps);
     for (turn, step, words) in refused(known.steps).take(REFUSALS) {
         let turn = number(turn);
-        let about = Some(step.about()).filter(|it| !it.is_empty());
+        let about = Some(namesakes.about(step)).filter(|it| !it.is_empty());
         let about = about.unwrap_or_else(|| step.call.name.to_string());
         let words = words.replace('"', "\\\"");
         let entry = format!("{about}: refused, as its result says (turn {turn}): \"{words}\"");

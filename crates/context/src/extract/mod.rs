@@ -29,6 +29,7 @@ mod files;
 mod folder;
 mod here_documents;
 mod lines;
+mod namesakes;
 mod purposes;
 pub mod receipt;
 mod recent;

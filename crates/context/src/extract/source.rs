@@ -8,6 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::folder;
+use super::namesakes::Namesakes;
 use super::steps::{self, COMMANDS, PATHS, SOUGHT, Step};
 use crate::client_summary::is_client_summary;
 use crate::identifiers;
@@ -115,6 +116,7 @@ impl Piece<'_> {
 /// The pieces of `turns`, in order.
 pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
     let steps = steps::steps(turns);
+    let namesakes = Namesakes::of(&steps);
     let mut calls = steps.iter();
     // Of two calls with one id, a result belongs to the newer one.
     let mut open: HashMap<&str, Called> = HashMap::new();
@@ -125,7 +127,8 @@ pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
             let called = match part {
                 Part::Call(call) => {
                     let step = calls.next();
-                    let called = step.map(Called::by).unwrap_or_default();
+                    let called = step.map(|step| Called::by(step, &namesakes));
+                    let called = called.unwrap_or_default();
                     fails = step.is_some_and(Step::failed);
                     open.insert(call.id.as_str(), called.clone());
                     called
@@ -151,9 +154,9 @@ struct Called {
 }
 
 impl Called {
-    fn by(step: &Step<'_>) -> Self {
+    fn by(step: &Step<'_>, namesakes: &Namesakes) -> Self {
         Self {
-            about: step.about().into(),
+            about: namesakes.about(step).into(),
             changes: step.changes(),
             numbers_lines: step.numbers_lines(),
         }

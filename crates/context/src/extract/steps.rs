@@ -191,43 +191,40 @@ impl Step<'_> {
         self.actions().iter().all(is_change)
     }
 
-    /// The name of the file that the call is about, or the beginning of its command; empty where it has neither.
-    pub fn about(&self) -> String {
-        let name = self.subject();
-        match passes_for_another(&name) {
-            true => format!("`{name}`"),
-            false => name,
+    /// The path of the file that the call is about.
+    pub fn file(&self) -> Option<String> {
+        match self.subject()? {
+            Action::Wrote(path, _)
+            | Action::Changed(path)
+            | Action::Deleted(path)
+            | Action::Read(path) => Some(path),
+            Action::Ran(_) | Action::Other => None,
         }
     }
 
-    fn subject(&self) -> String {
+    /// The beginning of the command that the call runs; empty where it runs none.
+    pub fn program(&self) -> String {
         /// The longest beginning of a command, in bytes.
         const LONGEST: usize = 32;
+        let mut out = String::new();
+        let Some(Action::Ran(line)) = self.subject() else {
+            return out;
+        };
+        for word in command_line::shown(&line).split_whitespace() {
+            if out.len() + word.len() >= LONGEST || word.starts_with(['|', '&', '2', '>', '…']) {
+                break;
+            }
+            out.push_str(if out.is_empty() { "" } else { " " });
+            out.push_str(word);
+        }
+        out
+    }
+
+    fn subject(&self) -> Option<Action> {
         let mut actions = self.actions();
         // What a script prints is its commands', not that of the files it writes.
         let ran = actions.iter().position(|it| matches!(it, Action::Ran(_)));
-        match actions.drain(ran.unwrap_or(0)..).next() {
-            Some(
-                Action::Wrote(path, _)
-                | Action::Changed(path)
-                | Action::Deleted(path)
-                | Action::Read(path),
-            ) => file_name(&path).to_owned(),
-            Some(Action::Ran(line)) => {
-                let mut out = String::new();
-                for word in command_line::shown(&line).split_whitespace() {
-                    if out.len() + word.len() >= LONGEST
-                        || word.starts_with(['|', '&', '2', '>', '…'])
-                    {
-                        break;
-                    }
-                    out.push_str(if out.is_empty() { "" } else { " " });
-                    out.push_str(word);
-                }
-                out
-            }
-            Some(Action::Other) | None => String::new(),
-        }
+        actions.drain(ran.unwrap_or(0)..).next()
     }
 
     /// Returns true if the call only reads the file at this path: besides the path it has numbers, and at most
@@ -515,7 +512,7 @@ pub(super) fn ends_in(path: &str, end: &str) -> bool {
 }
 
 /// Returns true if the name of a file would make a quotation from it pass for another's words.
-fn passes_for_another(name: &str) -> bool {
+pub(super) fn passes_for_another(name: &str) -> bool {
     let lower = name.trim().to_lowercase();
     matches!(&*lower, "user" | "assistant" | "earlier summary") || lower.starts_with("the user")
 }
