@@ -10,6 +10,8 @@ use crate::user_words::Said;
 
 /// The longest answer that needs its question, in words and in bytes.
 const SHORT: (usize, usize) = (5, 60);
+/// The most words of one that ends in the number of an option.
+const CHOOSES: usize = 8;
 /// The longest option, and the longest question, in bytes.
 const OPTION: usize = 200;
 const QUESTION: usize = 300;
@@ -55,7 +57,7 @@ pub(super) fn agreed<'a>(
 fn is_short(text: &str) -> bool {
     let (most, longest) = SHORT;
     text.len() <= longest
-        && words(text) <= most
+        && (words(text) <= most || words(text) <= CHOOSES && !chosen(text).is_empty())
         && !text.starts_with('/')
         && !text.ends_with(['?', '？', '؟'])
         && !text.contains(['\n', '"', ':'])
@@ -90,7 +92,24 @@ fn offer(asked: &str, answer: &str) -> Option<String> {
     let asks = |it: &&str| it.ends_with(['?', '？', '؟']);
     let mut sentences = last.flat_map(|line| sentences(line).into_iter().rev());
     let question = sentences.find_map(|(_, it)| Some(it).filter(asks))?;
-    Some(clip(question, QUESTION))
+    // Where something is asked, "let's try 2" names an option too.
+    let chosen = chosen(answer);
+    let options: Option<Vec<String>> = chosen.iter().map(|label| option(label, None)).collect();
+    if let Some(options) = options.filter(|it| !it.is_empty()) {
+        return Some(options.join(" / "));
+    }
+    // The options may stand in the sentence in front of the question.
+    let names = |it: &str| {
+        let words = || it.split(|it: char| !it.is_alphanumeric());
+        !chosen.is_empty()
+            && chosen
+                .iter()
+                .all(|label| words().any(|word| word == *label))
+    };
+    match sentences.next().filter(|(_, it)| names(it)) {
+        Some((_, before)) => Some(clip(&format!("{before} {question}"), QUESTION)),
+        None => Some(clip(question, QUESTION)),
+    }
 }
 
 /// The lines that the assistant says itself: no code, and nothing that it quotes.
@@ -111,6 +130,17 @@ fn labels(answer: &str) -> Vec<(&str, Option<&str>)> {
     let pairs = parts().zip(parts().skip(1));
     let behind = pairs.filter(|(word, it)| is_label(it) && !is_label(word));
     behind.map(|(word, it)| (it, Some(word))).collect()
+}
+
+/// The numbers with which an answer of more words ends: `let's try 2`, `yes, 2 and 3`.
+fn chosen(answer: &str) -> Vec<&str> {
+    let words = answer.split(|it: char| !it.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
+    let is_number = |it: &&str| is_label(it) && it.bytes().all(|it| it.is_ascii_digit());
+    match words.last().is_some_and(&is_number) {
+        true => words.into_iter().filter(|it| is_number(it)).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// Returns true for a number or a single letter.
@@ -188,6 +218,30 @@ mod tests {
             "The channel loses no rows. Shall I use it in the writer too? I can do it now.",
             "ja",
             &["the user answered \"ja\" (turn 3) to: Shall I use it in the writer too?"],
+        );
+    }
+
+    #[test]
+    fn the_number_at_the_end_of_an_answer_names_an_option() {
+        let options = "**Option 1: sort the rows**\nSlow.\n\n**Option 2: lock the reader**\nFast.\n\nWhich do you prefer?";
+        let told = |answer: &str| {
+            format!("the user answered \"{answer}\" (turn 3) to: **Option 2: lock the reader**")
+        };
+        check(options, "let's try 2=", &[&told("let's try 2=")]);
+        check(options, "nehmen wir 2.", &[&told("nehmen wir 2.")]);
+        let listed = "Left: #2 (filter the rows), #3 (mend the log), #4 (reset). Want to tackle any of these next?";
+        check(
+            listed,
+            "yeah let's tackle 2 and 3",
+            &[&format!(
+                "the user answered \"yeah let's tackle 2 and 3\" (turn 3) to: {listed}"
+            )],
+        );
+        // An option that was not offered.
+        check(
+            options,
+            "let's try 5",
+            &["the user answered \"let's try 5\" (turn 3) to: Which do you prefer?"],
         );
     }
 
