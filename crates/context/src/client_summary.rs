@@ -3,6 +3,8 @@
 //! No person typed one, so it is neither kept as the user's words nor obeyed. It is the assistant's record of earlier
 //! turns, and is quoted as such. What it quotes from the user counts as said by the user, where nothing else tells it.
 
+use crate::list::{Mark, indent, item};
+
 /// How such messages begin, in the words of Claude Code, Codex and pi.
 const OPENINGS: [&str; 3] = [
     "This session is being continued from a previous conversation that ran out of context",
@@ -24,6 +26,34 @@ fn begins(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
+/// The place in a summary behind the client's words, and behind what the model thought aloud before it wrote it.
+#[must_use]
+pub(crate) fn body(text: &str) -> usize {
+    if !is_client_summary(text) {
+        return 0;
+    }
+    let start = text.len() - text.trim_start().len();
+    let opening = text.get(start..).and_then(|it| it.find('\n'));
+    let opening = opening.map_or(text.len(), |it| start + it + 1);
+    let mut at = opening;
+    let below = text.get(opening..).unwrap_or_default();
+    let mut headings = below.split_inclusive('\n').filter_map(|line| {
+        at += line.len();
+        let name = line.trim_matches(|it: char| !it.is_alphanumeric());
+        (!name.is_empty()).then_some((at, name))
+    });
+    let summary = |name: &str| name.eq_ignore_ascii_case("summary");
+    let behind = match headings.next() {
+        Some((at, name)) if summary(name) => Some(at),
+        Some((_, name)) if name.eq_ignore_ascii_case("analysis") => {
+            let behind = headings.find(|(_, name)| summary(name));
+            behind.map(|(at, _)| at)
+        }
+        _ => None,
+    };
+    behind.unwrap_or(opening)
+}
+
 /// The lines of the user's messages as such a summary lists them, without the marks of the list. The list ends where
 /// another one, a heading or a text begins.
 pub(crate) fn listed_messages(text: &str) -> Vec<&str> {
@@ -38,7 +68,7 @@ pub(crate) fn listed_messages(text: &str) -> Vec<&str> {
     let Some((mark, said)) = item(first) else {
         return out;
     };
-    let indent = indent(first);
+    let outer = indent(first);
     let is_told = |said: &'_ str| !begins(said) && !said.is_empty();
     if is_told(said) {
         out.push(said);
@@ -46,8 +76,8 @@ pub(crate) fn listed_messages(text: &str) -> Vec<&str> {
     for line in below {
         match item(line) {
             _ if line.trim().is_empty() => {}
-            _ if self::indent(line) > indent => out.push(line.trim()),
-            Some((other, said)) if other == mark && self::indent(line) == indent => {
+            _ if indent(line) > outer => out.push(line.trim()),
+            Some((other, said)) if other == mark && indent(line) == outer => {
                 // The heading of the next section is numbered as well.
                 if mark == Mark::Number && said.trim_end_matches('*').ends_with(':') {
                     break;
@@ -68,35 +98,9 @@ fn is_heading(line: &str) -> bool {
     line.trim_matches(is_mark).eq_ignore_ascii_case(SAID)
 }
 
-/// The mark of an item.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Bullet(char),
-    Number,
-}
-
-/// The mark of a line of a list, and the line without it: `- "go on"`, `3. "go on"`.
-fn item(line: &str) -> Option<(Mark, &str)> {
-    let line = line.trim();
-    let bullet = ['-', '*', '•'].into_iter().find_map(|mark| {
-        let said = line.strip_prefix(mark)?.strip_prefix(' ')?;
-        Some((Mark::Bullet(mark), said.trim()))
-    });
-    let behind = line.trim_start_matches(|it: char| it.is_ascii_digit());
-    let numbered = || {
-        let said = behind.strip_prefix(". ")?;
-        (behind.len() < line.len()).then_some((Mark::Number, said.trim()))
-    };
-    bullet.or_else(numbered)
-}
-
-fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_client_summary, listed_messages};
+    use super::{OPENINGS, body, is_client_summary, listed_messages};
 
     const CLAUDE_CODE: &str = "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nLet me enumerate all user messages and verify all details.\n\nSummary:\n1. Primary Request and Intent:\n   - Merge the branch\n\n6. All User Messages:\n   - \"merge it, then push\"\n   - \"never touch /srv/hr\"\n\n7. Pending Tasks:\n   - None\n";
 
@@ -112,6 +116,24 @@ mod tests {
         assert!(!is_client_summary(
             "Why is this session being continued from a previous conversation?"
         ));
+    }
+
+    #[test]
+    fn what_a_model_thought_aloud_stands_before_the_summary() {
+        let begins = |text: &str, behind: &str| {
+            assert!(text.split_at(body(text)).1.starts_with(behind), "{text}")
+        };
+        begins(CLAUDE_CODE, "1. Primary Request and Intent:");
+        let tagged = CLAUDE_CODE
+            .replace("Analysis:", "<analysis>")
+            .replace("Summary:", "</analysis>\n<summary>");
+        begins(&tagged, "1. Primary Request and Intent:");
+        let opening = OPENINGS[2];
+        begins(
+            &format!("{opening}:\n\n## Goal\nSummary:\nmend it"),
+            "\n## Goal",
+        );
+        begins(&format!("{opening}:\n\nAnalysis:\nmend it"), "\nAnalysis:");
     }
 
     #[test]

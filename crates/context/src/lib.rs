@@ -31,6 +31,7 @@ pub mod extract;
 pub mod figures;
 pub mod identifiers;
 pub mod linearity;
+mod list;
 mod nearest;
 pub mod note;
 pub mod original;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::census::{Census, Position};
 use super::lines::{self, Span};
 use super::source::{Origin, Piece};
-use super::{purposes, remarks, steps};
+use super::{purposes, remarks, steps, without_mark};
 use crate::classify::{Classes, Demands};
+use crate::client_summary::{body, listed_messages};
 use crate::linearity::ResourceClass;
 use crate::sentence::sentences;
 use crate::summary::is_summary;
@@ -22,7 +23,7 @@ const LONGEST: usize = 320;
 /// The most sentences of one statement.
 const SENTENCES: usize = 12;
 /// The most sentences of a client's own summary.
-const RECORD: usize = 100;
+const RECORD: usize = 300;
 /// The worth of a new remark in a large summary, in the unit of an identifier that is certainly needed. More of
 /// it makes a fuller story and names less of what is needed later.
 const SCALE: f32 = 0.035;
@@ -156,7 +157,18 @@ fn told(piece: &Piece<'_>, calls: bool) -> (Vec<Range<usize>>, (f32, f32)) {
         Origin::Assistant if calls => (said(text, SENTENCES), SAID),
         Origin::Assistant => (said(text, SENTENCES), REPORT),
         // Ours is read field by field.
-        Origin::Summary if !is_summary(text) => (said(text, RECORD), REPORT),
+        Origin::Summary if !is_summary(text) => {
+            let body = body(text);
+            let below = said(text.get(body..).unwrap_or_default(), RECORD);
+            let told = below.into_iter().map(|it| it.start + body..it.end + body);
+            // The user's messages stand among the user's words.
+            let listed = listed_messages(text);
+            let is_listed = |range: &Range<usize>| {
+                let said = without_mark(text.get(range.clone()).unwrap_or_default());
+                listed.iter().any(|it| it.contains(said))
+            };
+            (told.filter(|it| !is_listed(it)).collect(), REPORT)
+        }
         // A change that failed was not made.
         Origin::Call => match remarks::remarks(piece).filter(|_| !piece.fails) {
             Some(told) if !told.is_empty() => (told, REMARK),
@@ -342,6 +354,24 @@ mod tests {
         assert!(said("## Before / After Summary of Everything").is_empty());
         assert!(said("No response requested.").is_empty());
         assert_eq!(said("## Why src/rows.rs loses the order").len(), 1);
+    }
+
+    #[test]
+    fn an_earlier_summary_is_told_without_its_draft_and_the_users_messages() {
+        let summary = "This session is being continued from a previous conversation that ran out of context.\n\n\
+                       Analysis:\nLet me look at the whole conversation again.\n\n\
+                       Summary:\n1. Files:\n   - The reader keeps the order of the rows.\n\n\
+                       6. All User Messages:\n   - \"never sort the rows of the old table\"\n\n\
+                       7. Pending Tasks:\n   - The writer loses rows of the last batch.";
+        let told = told(vec![TurnDraft::text(Role::User, summary)]);
+        let told: Vec<&str> = told.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "- The reader keeps the order of the rows.",
+                "- The writer loses rows of the last batch.",
+            ]
+        );
     }
 
     #[test]
