@@ -42,6 +42,25 @@ const UNDO_ALL: [&str; 4] = [
     "git checkout .",
     "git restore .",
 ];
+/// The beginnings and the ends of the names of files that hold secrets.
+const SECRETS: [&str; 13] = [
+    ".env",
+    ".npmrc",
+    ".netrc",
+    ".pgpass",
+    ".pypirc",
+    ".git-credentials",
+    "credentials",
+    "secrets.",
+    "client_secret",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+];
+const KEYS: [&str; 8] = [
+    ".env", ".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".tfvars",
+];
 /// The words behind `git stash` that take nothing back.
 const STASHED: [&str; 6] = ["pop", "apply", "list", "show", "drop", "branch"];
 
@@ -96,11 +115,10 @@ pub(super) fn snippets(
         let is_first = !later.contains_key(file);
         let after = later.entry(file).or_default();
         let name = file_name(file);
-        // A file of settings may hold secrets.
         let stands = piece.turn < told
             && !is_undone
             && !after.is_replaced
-            && !name.starts_with(".env")
+            && !holds_secrets(name)
             && !undone.iter().any(|it| it.contains(name));
         let found = stands.then(|| snippet(piece, &added, &after.gone, longest));
         if let Some((range, is_cut)) = found.flatten()
@@ -133,6 +151,16 @@ fn undoes_all(script: &str) -> Option<bool> {
         let is_reset = *command == UNDO_ALL[0];
         takes_back.then_some(is_reset && next.is_some_and(|word| word != "HEAD"))
     })
+}
+
+/// Returns true if a file of this name is likely to hold passwords or keys.
+fn holds_secrets(name: &str) -> bool {
+    let name = name
+        .rsplit('\\')
+        .next()
+        .unwrap_or(name)
+        .to_ascii_lowercase();
+    SECRETS.iter().any(|it| name.starts_with(it)) || KEYS.iter().any(|it| name.ends_with(it))
 }
 
 /// The files that a call changes.
@@ -414,8 +442,35 @@ mod tests {
             changed("Write", &written.to_string()),
             edit("c.rs", "x", "a = 1"),
             edit("d.go", "x", "\"github.com/acme/tool/rows\""),
-            edit("/p/.env", "x", "API_KEY=abc of the house"),
         ];
         assert_eq!(quoted(changes), []);
+    }
+
+    #[test]
+    fn files_that_hold_secrets_are_not_quoted() {
+        let added = "key = abc of the house";
+        for file in [
+            "/p/.env",
+            "/p/.env.local",
+            "/p/prod.env",
+            "C:\\p\\.env",
+            "~/.ssh/id_rsa",
+            "~/.aws/credentials",
+            "config/credentials.json",
+            "k8s/Secrets.yaml",
+            "~/.npmrc",
+            "tls/server.pem",
+            "tls/server.key",
+            "infra/prod.tfvars",
+        ] {
+            assert_eq!(quoted([edit(file, "x", added)]), [], "{file}");
+            let patch =
+                format!("*** Begin Patch\n*** Update File: {file}\n-x\n+{added}\n*** End Patch");
+            let input = json!({ "input": patch }).to_string();
+            assert_eq!(quoted([changed("apply_patch", &input)]), [], "{file}");
+        }
+        for file in ["src/environment.rs", "src/keys.rs", "package.json"] {
+            assert_eq!(quoted([edit(file, "x", added)]), whole(&[added]), "{file}");
+        }
     }
 }
