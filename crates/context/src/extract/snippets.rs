@@ -473,4 +473,30 @@ mod tests {
             assert_eq!(quoted([edit(file, "x", added)]), whole(&[added]), "{file}");
         }
     }
+
+    #[test]
+    fn the_description_of_a_task_is_no_change_of_a_file() {
+        let said = "Read the gap of the lock before the rows.";
+        let tasks = [
+            (
+                "TaskCreate",
+                json!({ "subject": "Gap", "description": said }),
+            ),
+            ("TaskUpdate", json!({ "taskId": "4", "description": said })),
+            (
+                "TaskUpdate",
+                json!({ "taskId": "4", "description": said, "file": "src/rows.rs" }),
+            ),
+            ("TaskUpdate", json!({ "taskId": "4", "content": said })),
+        ];
+        for (tool, input) in tasks {
+            let code = edit("src/rows.rs", "x", "let gap = lock.wait(limit);");
+            let task = changed(tool, &input.to_string());
+            assert_eq!(
+                quoted([code, task]),
+                whole(&["let gap = lock.wait(limit);"]),
+                "{input}"
+            );
+        }
+    }
 }
