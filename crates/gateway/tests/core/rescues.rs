@@ -271,33 +271,45 @@ async fn the_note_leaves_room_for_the_answer() {
     assert!(filled > 10, "{filled} requests nearly filled the window");
 }
 
+/// A house and its agent, up to a summary of the provider's own that is ready and leaves names out.
+async fn with_a_ledger() -> (House, Agent) {
+    let house = House::new(|config| {
+        config.policy.route = RouteChoice::Native;
+        // More than is kept free where the provider refused a request.
+        config.policy.hard = Some(0.945);
+        config.policy.notes = false;
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    for n in 0..60 {
+        let rule = |at| format!("Never touch src/area_{n}_{at}.rs, and use port {n}{at}.");
+        let said: Vec<String> = (10..30).map(rule).collect();
+        let came = agent.say(&house, &said.join("\n")).await;
+        house.prepared(came.conversation()).await;
+        if came.did().contains("preparing") {
+            break;
+        }
+    }
+    (house, agent)
+}
+
+/// The number of times that the newest request tells a ledger.
+fn ledgers(house: &House) -> usize {
+    let newest = Value::from(house.newest()).to_string();
+    newest.matches("[Ebbtide: names").count()
+}
+
 /// Where a message leaves a little room for the answer, what the provider's own summary does not name waits.
 #[tokio::test]
 async fn the_ledger_leaves_room_for_the_answer() {
     let shown = async |tokens: usize| {
-        let house = House::new(|config| {
-            config.policy.route = RouteChoice::Native;
-            // More than is kept free where the provider refused a request.
-            config.policy.hard = Some(0.945);
-            config.policy.notes = false;
-        })
-        .await;
-        let mut agent = Agent::new("key-one");
-        for n in 0..60 {
-            let rule = |at| format!("Never touch src/area_{n}_{at}.rs, and use port {n}{at}.");
-            let said: Vec<String> = (10..30).map(rule).collect();
-            let came = agent.say(&house, &said.join("\n")).await;
-            house.prepared(came.conversation()).await;
-            if came.did().contains("preparing") {
-                break;
-            }
-        }
+        let (house, mut agent) = with_a_ledger().await;
         let came = agent.say(&house, &words(0, tokens)).await;
         assert!(came.did().contains("swapped"), "{came:?}");
-        let newest = Value::from(house.newest()).to_string();
+        let told = ledgers(&house);
         house.close().await;
         let input = came.body["usage"]["input_tokens"].as_u64();
-        (newest.contains("[Ebbtide: names"), input.expect("a number"))
+        (told > 0, input.expect("a number"))
     };
     let (mut told, mut waits) = (0, 0);
     for tokens in (9_000..=12_250).step_by(250) {
@@ -307,4 +319,22 @@ async fn the_ledger_leaves_room_for_the_answer() {
         waits += usize::from(!is_told);
     }
     assert!(told > 3 && waits > 3, "{told} told, {waits} wait");
+}
+
+/// A ledger that waits is told as soon as there is room for it, once.
+#[tokio::test]
+async fn the_ledger_is_told_once_there_is_room() {
+    let (house, mut agent) = with_a_ledger().await;
+    let before = agent.messages.len();
+    let came = agent.say(&house, &words(0, 12_250)).await;
+    assert!(came.did().contains("swapped"), "{came:?}");
+    assert_eq!(ledgers(&house), 0, "there is no room for it");
+    // The client takes the long message back.
+    agent.messages.truncate(before);
+    for text in ["Go on.", "And then?", "What else?"] {
+        let came = agent.say(&house, text).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        assert_eq!(ledgers(&house), 1, "{text} {came:?}");
+    }
+    house.close().await;
 }
