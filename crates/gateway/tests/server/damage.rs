@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::harness::{Came, keeping, sim};
-use crate::memory::{call, say};
+use crate::memory::{call, say, tool};
 
 const TEXTS: [&str; 7] = [
     "Always answer in French.",
@@ -60,6 +60,7 @@ async fn check(url: &str, id: &str, is_damaged: bool) {
         false => "\n--- user, text (turn:3.1) ---\n",
     };
     assert!(around.contains(line), "{around}");
+    check_tool(url, id, is_damaged).await;
     let line = format!("GET /ebbtide/conversations/{id}");
     let page = call(&line, url, &[], &Value::Null).await;
     assert_eq!(page.status, 200, "{page:?}");
@@ -79,6 +80,38 @@ async fn check(url: &str, id: &str, is_damaged: bool) {
         let line = format!("POST /ebbtide/api/conversations/{id}/pins");
         let pinned = call(&line, url, &[], &what).await;
         assert_eq!(pinned.status, 503, "{what}: {pinned:?}");
+    }
+}
+
+/// The answers of the memory tool `expand` about that conversation.
+async fn check_tool(url: &str, id: &str, is_damaged: bool) {
+    let ask = async |handle: &str| {
+        let arguments = json!({"handle": handle, "conversation": id});
+        let came = tool(url, "expand", arguments, &[]).await.json();
+        came["result"].clone()
+    };
+    let text = |result: &Value, block: usize| {
+        let text = result["content"][block]["text"].as_str();
+        text.unwrap_or_default().to_owned()
+    };
+    let around = ask("turns:2-4").await;
+    let told = text(&around, 0).contains("The original of turn:3 is damaged.");
+    assert_eq!(told, is_damaged, "{around}");
+    let marked = text(&around, 1).contains("turn:3 is damaged, this is no original");
+    assert_eq!(marked, is_damaged, "{around}");
+    let listed = if is_damaged { json!([3]) } else { json!([]) };
+    assert_eq!(around["structuredContent"]["damaged"], listed, "{around}");
+    for handle in ["turn:3", "turn:3.1"] {
+        let third = ask(handle).await;
+        assert_eq!(third["isError"], is_damaged, "{handle}: {third}");
+        match is_damaged {
+            true => {
+                let told = text(&third, 0);
+                assert!(told.contains("E0822: turn 3 is damaged"), "{told}");
+                assert_eq!(third["content"][1], Value::Null, "{handle}: {third}");
+            }
+            false => assert_eq!(text(&third, 1), TEXTS[2], "{handle}"),
+        }
     }
 }
 

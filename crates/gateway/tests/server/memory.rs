@@ -39,7 +39,7 @@ pub async fn call(line: &str, url: &str, headers: &[(&str, &str)], body: &Value)
 }
 
 /// Calls a memory tool as a client of 2025-11-25 does.
-async fn tool(url: &str, name: &str, arguments: Value, headers: &[(&str, &str)]) -> Came {
+pub async fn tool(url: &str, name: &str, arguments: Value, headers: &[(&str, &str)]) -> Came {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": name, "arguments": arguments}});
     let mut all = vec![
