@@ -1,5 +1,7 @@
 //! `ebbtide lost`, `recall`, `expand`, `undo` and `redo` beside a running gateway.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::ebbtide;
@@ -119,5 +121,76 @@ fn what_a_summary_replaced_is_listed_found_and_printed_and_the_swap_taken_back()
     let did = client.say("Go on.");
     assert!(did.contains("swapped"), "{did}");
     gateway.end();
+    sim.end();
+}
+
+/// Changes one letter of these words wherever a file has them: pages that are no longer used may have them, too.
+fn damage(place: &str, words: &str) {
+    let mut bytes = fs::read(place).expect("a file");
+    let places = bytes.windows(words.len()).enumerate();
+    let places = places.filter(|(_, it)| *it == words.as_bytes());
+    let places: Vec<usize> = places.map(|(at, _)| at).collect();
+    assert!(!places.is_empty(), "the words are in the file");
+    for at in places {
+        bytes[at] ^= 1;
+    }
+    fs::write(place, bytes).expect("it is written");
+}
+
+#[test]
+fn a_damaged_turn_is_told_and_not_printed_as_an_original() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("store.db").display().to_string();
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let upstream = sim.url();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &place];
+    let serve = [&serve[..], &["--anthropic-url", &upstream]].concat();
+    let words = "The port of the staging database is 54329.";
+    let gateway = Listening::start(&serve);
+    let mut client = Client {
+        gateway: &gateway,
+        messages: Vec::new(),
+        id: String::new(),
+    };
+    client.say("Always answer in French.");
+    client.say(words);
+    client.say("Go on.");
+    let id = client.id.clone();
+    gateway.end();
+    damage(&place, words);
+
+    let expand = |url: &str, more: &[&str]| {
+        ebbtide(&[&["expand", id.as_str(), "--url", url], more].concat())
+    };
+    // The damaged record, and the gap that a repair leaves in its place.
+    for is_repaired in [false, true] {
+        if is_repaired {
+            let ran = ebbtide(&["store", "repair", "--store", &place]);
+            assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        }
+        let gateway = Listening::start(&serve);
+        let url = gateway.url();
+        for handle in ["turn:3", "turn:3.1"] {
+            let ran = expand(&url, &[handle]);
+            assert_eq!((ran.exit, ran.stdout.as_str()), (1, ""), "{handle}");
+            let told = "error[E0822]: turn 3 is damaged in the store";
+            assert!(ran.stderr.contains(told), "{handle}: {}", ran.stderr);
+        }
+        let ran = expand(&url, &["turns:1-3"]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let told = "The original of turn:3 is damaged in the store.\n";
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        let first = "--- user, text (turn:1.1) ---\nAlways answer in French.\n";
+        assert!(ran.stdout.starts_with(first), "{}", ran.stdout);
+        let line = "\n--- turn:3 is damaged, this is no original ---\n";
+        assert!(ran.stdout.contains(line), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("(turn:3"), "{}", ran.stdout);
+        let ran = expand(&url, &["turns:1-3", "--json"]);
+        let found: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!(found["damaged"], json!([3]), "{found}");
+        let ran = expand(&url, &["turns:1-2"]);
+        assert!(!ran.stderr.contains("damaged"), "{}", ran.stderr);
+        gateway.end();
+    }
     sim.end();
 }
