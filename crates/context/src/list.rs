@@ -26,3 +26,70 @@ pub(crate) fn item(line: &str) -> Option<(Mark, &str)> {
 pub(crate) fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
+
+/// The beginning of the line that holds a place of a text.
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
+    let before = text.get(..at).and_then(|it| it.rfind('\n'));
+    before.map_or(0, |it| it + 1)
+}
+
+/// The most lines of a list above an item.
+const FAR: usize = 200;
+
+/// The line above a list that introduces the item at `at`, without the white space around it: `Rejected:`, a heading, a
+/// line in bold, or the item that this one is part of.
+pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
+    let start = line_start(text, at);
+    let own = text.get(start..)?.lines().next()?;
+    item(own)?;
+    let own = indent(own);
+    let mut end = start;
+    for _ in 0..FAR {
+        if end == 0 {
+            break;
+        }
+        let start = line_start(text, end - 1);
+        let line = text.get(start..end)?.trim_end();
+        end = start;
+        let (indent, is_item) = (indent(line), item(line).is_some());
+        if line.is_empty() || indent > own || indent == own && is_item {
+            continue;
+        }
+        let leads = is_item || introduces(line);
+        return leads.then_some((start + indent, line.trim_start()));
+    }
+    None
+}
+
+/// Returns true if a line introduces what stands below it.
+fn introduces(line: &str) -> bool {
+    let bare = line.trim().trim_end_matches(['*', '_']);
+    let is_bold = || bare.starts_with("**") && line.trim().ends_with("**");
+    bare.starts_with('#') || bare.ends_with([':', '：']) || is_bold()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lead;
+
+    #[track_caller]
+    fn check(text: &str, item: &str, expected: Option<&str>) {
+        let at = text.find(item).expect("the item");
+        assert_eq!(lead(text, at).map(|(_, line)| line), expected, "{text}");
+    }
+
+    #[test]
+    fn an_item_is_introduced_by_the_line_above_its_list() {
+        let text = "Two ways.\n\n**Rejected:**\n\n- sort the rows\n  (slow)\n- lock the reader\n\nI took neither.\n- a third\n";
+        check(text, "sort", Some("**Rejected:**"));
+        check(text, "lock", Some("**Rejected:**"));
+        check(text, "a third", None);
+        check(text, "I took", None);
+        let nested = "Done:\n1. Reader - mended\n   - holds the lock\n2. Writer\n";
+        check(nested, "holds", Some("1. Reader - mended"));
+        check(nested, "Writer", Some("Done:"));
+        check("## Left\n- the writer", "the writer", Some("## Left"));
+        check("```\nx:\n```\n- the writer", "the writer", None);
+        check("- alone", "alone", None);
+    }
+}

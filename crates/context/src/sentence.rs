@@ -41,7 +41,7 @@ fn is_abbreviation(before: &str) -> bool {
         .rsplit(char::is_whitespace)
         .next()
         .unwrap_or_default();
-    let word = word.trim_start_matches(['(', '"', '\'']);
+    let word = word.trim_start_matches(['(', '"', '\'', '*', '_', '`']);
     word.chars().count() <= 1
         || word.chars().all(|digit| digit.is_ascii_digit())
         || (word.contains('.') && word.len() <= 5)

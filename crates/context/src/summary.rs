@@ -206,6 +206,28 @@ impl Summary {
         }
     }
 
+    /// Adds an entry with a list below it: its first line, and each other line as an item.
+    pub fn push_list(&mut self, field: Field, entry: &str) {
+        let mut lines = entry.lines();
+        self.push(field, lines.next().unwrap_or_default());
+        lines.for_each(|line| self.push_item(field, line));
+    }
+
+    /// Adds an item to the list below the last entry.
+    fn push_item(&mut self, field: Field, item: &str) {
+        let entries = self.entries.get_mut(field as usize);
+        match entries.and_then(|it| it.last_mut()) {
+            Some(entry) => {
+                let item = one_line(item);
+                if !item.is_empty() {
+                    entry.push('\n');
+                    entry.push_str(&item);
+                }
+            }
+            None => self.push(field, item),
+        }
+    }
+
     /// Takes the last entry of a field away and gives it.
     pub fn pop(&mut self, field: Field) -> Option<String> {
         self.entries.get_mut(field as usize)?.pop()
@@ -238,7 +260,7 @@ impl Summary {
             }
             let _ = write!(out, "\n## {}\n", field.heading());
             for entry in self.entries(field) {
-                let _ = writeln!(out, "- {entry}");
+                let _ = writeln!(out, "{}", as_item(entry));
             }
         }
         out
@@ -259,7 +281,10 @@ impl Summary {
                 field = Some(found);
                 present.push(found);
             } else if let Some(field) = field {
-                summary.push(field, without_list_mark(line));
+                match line.starts_with("  ") && without_list_mark(line) != line.trim() {
+                    true => summary.push_item(field, without_list_mark(line)),
+                    false => summary.push(field, without_list_mark(line)),
+                }
             }
         }
         let missing = Field::ALL
@@ -426,6 +451,11 @@ fn replaced_of(text: &str) -> Option<Replaced> {
     })
 }
 
+/// An entry as an item of a Markdown list, with its own list below it.
+pub(crate) fn as_item(entry: &str) -> String {
+    format!("- {}", entry.replace('\n', "\n  - "))
+}
+
 fn without_list_mark(line: &str) -> &str {
     let line = line.trim();
     line.strip_prefix("- ")
@@ -497,6 +527,20 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_entry_may_have_a_list_below_it() {
+        let mut summary = Summary::default();
+        summary.push_list(
+            Field::Facts,
+            "Rejected:\n sort  the rows\n\n## lock the reader",
+        );
+        summary.push(Field::Facts, "The channel\nkeeps the order.");
+        let text = summary.render();
+        let list = "## Key facts\n- Rejected:\n  - sort the rows\n  - ## lock the reader\n- The channel keeps the order.\n";
+        assert!(text.ends_with(list), "{text}");
+        assert_eq!(Summary::parse(&text).summary, summary);
+    }
+
     #[track_caller]
     fn check_defects(text: &str, source: u64, expected: &[Defect]) {
         assert_eq!(validate(text, Tokens::new(source), &Heuristic), expected);
@@ -560,8 +604,11 @@ mod tests {
         #[test]
         fn parse_undoes_render(entries in prop::collection::vec((0_usize..Field::COUNT, "[ -~\\nä漢#*-]{0,40}"), 0..20)) {
             let mut summary = Summary::new(Replaced { turns: 3, tokens: Tokens::new(9) });
-            for (field, entry) in &entries {
-                summary.push(Field::ALL[*field], entry);
+            for (number, (field, entry)) in entries.iter().enumerate() {
+                match number % 2 {
+                    0 => summary.push(Field::ALL[*field], entry),
+                    _ => summary.push_list(Field::ALL[*field], entry),
+                }
             }
             let parsed = Summary::parse(&summary.render());
             prop_assert_eq!(parsed.summary, summary);

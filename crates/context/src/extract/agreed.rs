@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::fields::{clip, prose, words};
+use super::clip::clip;
+use super::fields::{prose, words};
 use super::source::{Origin, Piece};
 use crate::sentence::sentences;
 use crate::summary::one_line;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::agreed::agreed;
 use super::artefacts::Artefacts;
+use super::clip::{CUT, clip};
 use super::files::File;
 use super::folder::Folder;
 use super::namesakes::Namesakes;
@@ -20,13 +21,11 @@ use crate::classify;
 use crate::counter::TokenCounter;
 use crate::refusal;
 use crate::sentence::sentences;
-use crate::summary::{Field, Summary, one_line};
+use crate::summary::{Field, Summary, as_item, one_line};
 use crate::turn::Turn;
 use crate::units::Tokens;
 use crate::user_words::{Said, newest_summary, numbers};
 
-/// The mark at the cut end of a quotation.
-const CUT: char = '…';
 /// Characters of plain prose that make a token, for clipping; the exact count comes after.
 const PER_TOKEN: f64 = 4.2;
 /// The smallest useful room for a quotation.
@@ -130,7 +129,7 @@ impl<'a> Page<'a> {
     }
 
     fn cost(&self, entry: &str) -> Tokens {
-        self.counter.count(entry) + Tokens::new(2)
+        self.counter.count(&as_item(entry))
     }
 
     /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
@@ -146,7 +145,7 @@ impl<'a> Page<'a> {
         self.said.insert(entry.to_owned());
         self.left = self.left.saturating_sub(cost);
         *room = room.saturating_sub(cost);
-        self.summary.push(field, entry);
+        self.summary.push_list(field, entry);
         true
     }
 
@@ -165,39 +164,11 @@ impl<'a> Page<'a> {
             return;
         }
         let entry = format!("{by}{clipped}");
-        let cost = self.counter.count(&entry) + Tokens::new(2);
+        let cost = self.cost(&entry);
         if cost <= self.left {
             self.left = self.left.saturating_sub(cost);
             self.summary.push(field, &entry);
         }
-    }
-}
-
-/// The first sentences of `text` that fit in `most` bytes; where not even one fits, its beginning, cut between
-/// words and marked.
-pub(super) fn clip(text: &str, most: usize) -> String {
-    let whole = one_line(text);
-    if whole.len() <= most {
-        return whole;
-    }
-    let mut out = String::new();
-    for (_, sentence) in text.lines().flat_map(sentences) {
-        let sentence = one_line(sentence);
-        if out.len() + sentence.len() + 3 > most {
-            break;
-        }
-        out.push_str(&sentence);
-        out.push(' ');
-    }
-    if out.len() * 3 > most {
-        out.push(CUT);
-        return out;
-    }
-    let end = whole.floor_char_boundary(most.saturating_sub(CUT.len_utf8() + 1));
-    let start = whole.get(..end).unwrap_or_default();
-    match start.rsplit_once(' ') {
-        Some((words, _)) => format!("{words} {CUT}"),
-        None => String::new(),
     }
 }
 
@@ -553,7 +524,7 @@ fn stated<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)>
     said.filter(|piece| piece.origin == Origin::Assistant)
         .flat_map(|piece| {
             let sentences = prose(&piece.text).flat_map(sentences);
-            sentences.map(move |(_, it)| (piece.turn, super::without_mark(it)))
+            sentences.map(move |(_, it)| (piece.turn, super::entries::without_mark(it)))
         })
         .filter(|(_, sentence)| is_whole(sentence))
 }

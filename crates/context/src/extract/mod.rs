@@ -22,8 +22,10 @@
 mod agreed;
 mod artefacts;
 mod census;
+mod clip;
 mod command_line;
 mod commands;
+mod entries;
 mod fields;
 mod files;
 mod folder;
@@ -43,25 +45,28 @@ pub(crate) mod tasks;
 mod verdicts;
 mod weigh;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
 use crate::standing::Standing;
-use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
+use crate::summary::{Field, Replaced, Summary, is_summary};
 use crate::text::Text;
 use crate::turn::{Turn, TurnDraft};
 use crate::units::Tokens;
 use crate::user_words::{Said, UserWords};
 use census::Census;
 use fields::Known;
-use select::{Choice, Market};
-use source::{Origin, Piece};
+use select::Market;
+use source::Piece;
 use weigh::Focus;
 
 /// The share of the budget that the state of the work may have.
 const STATE: f64 = 0.2;
+/// The room that the state of the work needs in a small summary, in tokens, and the most of the budget for it.
+const STATE_LEAST: u64 = 260;
+const STATE_SMALL: f64 = 0.45;
 /// The most tokens that the state of the work may have.
 const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
@@ -213,7 +218,8 @@ fn filled(
         pieces: &pieces,
         steps: &steps::steps(old),
     };
-    let state = room.scaled(STATE).min(Tokens::new(STATE_MOST));
+    let least = Tokens::new(STATE_LEAST).min(room.scaled(STATE_SMALL));
+    let state = room.scaled(STATE).clamp(least, Tokens::new(STATE_MOST));
     let behind = tail.iter().map(Turn::tokens).sum();
     let told = fields::fill(
         &mut summary,
@@ -253,7 +259,8 @@ pub fn ledger(
     };
     let pieces = source::pieces(old);
     let filled = fitted(old, &pieces, &Visible::of(tail, already), &draft);
-    let entries = |field| filled.entries(field).iter().cloned();
+    let flat = |entry: &String| entry.replace('\n', " / ");
+    let entries = |field| filled.entries(field).iter().map(flat);
     let mut lines: Vec<String> = entries(Field::Facts)
         .chain(entries(Field::Ledger))
         .collect();
@@ -338,7 +345,7 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Visible<'_>, draft: &Draft
         let mut fits = false;
         if estimate <= room * 2.0 {
             let mut filled = draft.base.clone();
-            write(&mut filled, &choice, pieces, &census);
+            entries::write(&mut filled, &choice, pieces, &census);
             let tokens = filled.tokens(draft.counter);
             fits = tokens <= draft.budget;
             if fits && best.as_ref().is_none_or(|(most, _)| tokens > *most) {
@@ -374,151 +381,6 @@ pub const LEAST_FIRST: [Field; Field::COUNT] = [
 pub fn trim(summary: &mut Summary, budget: Tokens, counter: &dyn TokenCounter) {
     for field in LEAST_FIRST {
         while summary.tokens(counter) > budget && summary.pop(field).is_some() {}
-    }
-}
-
-/// The mark of an excerpt, at the end where it is cut.
-const CUT: char = '…';
-
-/// Writes what was chosen into the summary. Quotations from one file, one command or one statement that follow
-/// each other stand in one entry.
-fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &Census<'_>) {
-    let mut told = HashSet::new();
-    let mut push = |summary: &mut Summary, line: &mut String| {
-        let line = std::mem::take(line);
-        if told.insert(line.clone()) {
-            summary.push(Field::Facts, &line);
-        }
-    };
-    let mut before = None;
-    let mut line = String::new();
-    for span in &choice.spans {
-        let Some(piece) = pieces.get(span.place.piece) else {
-            continue;
-        };
-        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
-        let source = match piece.names_its_file(span.place.at) {
-            true => String::new(),
-            false => source_of(piece, span.place.at),
-        };
-        // A statement is its own source.
-        let own = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
-        // Statements are sentences of their own; lines of code belong together.
-        let is_said = matches!(piece.origin, Origin::Assistant | Origin::Summary);
-        if !is_said && before.as_ref() == Some(&(own, source.clone())) {
-            line.push_str(" / ");
-        } else {
-            push(summary, &mut line);
-            line.push_str(&source);
-            before = Some((own, source));
-        }
-        if line.is_empty() && piece.origin == Origin::Assistant && fields::seems_named(said) {
-            line.push_str(fields::ASSISTANT);
-        }
-        if span.is_cut.0 {
-            line.push(CUT);
-        }
-        line.push_str(&match piece.origin {
-            Origin::Call if span.place.at > 0 => {
-                let patch = remarks::patch(piece);
-                remarks::on_one_line(
-                    piece,
-                    span.place.at..span.end,
-                    patch.is_some_and(|it| it.contains(&span.place.at)),
-                )
-            }
-            Origin::Call => steps::without_command_key(&one_line(said)),
-            // An entry has a mark of its own.
-            Origin::Assistant | Origin::Summary => one_line(without_mark(said)),
-            _ => one_line(&lines_apart(said)),
-        });
-        if span.is_cut.1 {
-            line.push(CUT);
-        }
-    }
-    push(summary, &mut line);
-    write_names(summary, &choice.bare, pieces, census);
-}
-
-/// Lines of a result or a message with ` / ` between them.
-fn lines_apart(said: &str) -> String {
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" / ")
-}
-
-/// An item of a list without its mark: an entry has one of its own.
-fn without_mark(said: &str) -> &str {
-    let marks = ["- ", "* ", "• "];
-    marks
-        .iter()
-        .find_map(|mark| said.strip_prefix(mark))
-        .unwrap_or(said)
-}
-
-/// Writes bare names: those of one file or command behind its name, the others together.
-fn write_names(summary: &mut Summary, bare: &[usize], pieces: &[Piece<'_>], census: &Census<'_>) {
-    /// The length at which a list of bare names breaks, in bytes.
-    const LINE: usize = 400;
-    /// The fewest names that are worth the name of their source.
-    const FEWEST: usize = 3;
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for &number in bare {
-        let Some(entry) = census.entries.get(number) else {
-            continue;
-        };
-        let piece = entry
-            .places
-            .last()
-            .and_then(|place| pieces.get(place.piece));
-        let about = piece.map_or("", |piece| &*piece.about);
-        let at = *places.entry(about).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push((about, Vec::new()));
-        }
-        if let Some((_, names)) = groups.get_mut(at) {
-            names.push(entry.text);
-        }
-    }
-    let (told, rest): (Vec<_>, Vec<_>) = groups
-        .into_iter()
-        .partition(|(about, names)| !about.is_empty() && names.len() >= FEWEST);
-    let rest = rest.into_iter().flat_map(|(_, names)| names).collect();
-    for (about, names) in std::iter::once(("", rest)).chain(told) {
-        let mut line = String::new();
-        for name in names {
-            if line.len() > LINE {
-                summary.push(Field::Ledger, &std::mem::take(&mut line));
-            }
-            if line.is_empty() && !about.is_empty() {
-                line = format!("{about}: ");
-            }
-            line.push_str(name);
-            line.push(' ');
-        }
-        summary.push(Field::Ledger, &line);
-    }
-}
-
-/// The source of what an earlier summary tells.
-const EARLIER: &str = "earlier summary: ";
-
-/// The words that say where a quotation comes from: who wrote it, or the file or the command that it is about.
-fn source_of(piece: &Piece<'_>, at: usize) -> String {
-    let about = &*piece.about;
-    match piece.origin {
-        // A record is not the user's, although it stands in a message of that role.
-        Origin::Summary => EARLIER.to_owned(),
-        Origin::User => "user: ".to_owned(),
-        Origin::Result if !about.is_empty() => format!("{about}: "),
-        Origin::Result => "result: ".to_owned(),
-        Origin::Failure if !about.is_empty() => format!("{about} failed: "),
-        Origin::Failure => "failed: ".to_owned(),
-        // The beginning of a call names all that.
-        Origin::Call if at > 0 && !about.is_empty() => format!("{about}: "),
-        Origin::Call | Origin::Echo | Origin::Assistant | Origin::Thinking | Origin::Other => {
-            String::new()
-        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::clip::clip;
 use super::command_line::{QUOTED, without_quotes, without_redirections};
-use super::fields::clip;
 use super::steps::Step;
 
 /// The longest description that is told whole, in bytes.

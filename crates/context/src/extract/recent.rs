@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::fields::{by_assistant, clip};
+use super::clip::{clip, clip_lines};
+use super::fields::by_assistant;
 use super::steps::{Action, NEW, OLD, Step, file_name};
 use super::tasks;
 use crate::client_summary::is_client_summary;
 use crate::counter::TokenCounter;
-use crate::summary::one_line;
+use crate::summary::{as_item, one_line};
 use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
 
@@ -97,7 +98,7 @@ pub(super) fn lines(
         if line == before {
             continue;
         }
-        let cost = counter.count(&line) + Tokens::new(2);
+        let cost = counter.count(&as_item(&line));
         if cost > left {
             break;
         }
@@ -133,7 +134,7 @@ impl Told<'_, '_> {
 fn statement(turn: &Turn, text: &str, most: usize) -> Option<String> {
     let is_user = turn.role() == Role::User;
     let said = match turn.role() {
-        Role::Assistant => clip(text, most),
+        Role::Assistant => clip_lines(text, most),
         // Text in brackets is a client's, and so is its summary.
         Role::User
             if turn.provenance() == Provenance::Said

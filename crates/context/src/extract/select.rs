@@ -29,7 +29,7 @@ const SNIPPETS: f32 = 0.1;
 /// Much room, in tokens.
 const ROOMY: f32 = 2_500.0;
 /// The worth of the identifiers in a statement, for each token of it, beside its own worth.
-const NAMED: f32 = 30.0;
+const NAMED: f32 = 40.0;
 
 /// The power of its size that a statement's worth is divided by: short ones tell more in the same room, and a long one
 /// tells more than a short one.
@@ -37,7 +37,7 @@ const SIZE: f32 = 0.8;
 
 /// The value of context for an identifier, relative to being named at all. Statements and snippets have room of their
 /// own and give context anyway.
-const CONTEXT: f32 = 0.06;
+const CONTEXT: f32 = 0.02;
 
 /// An identifier that may be kept.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::census::{Census, Position};
+use super::entries::without_mark;
 use super::lines::{self, Span};
 use super::source::{Origin, Piece};
-use super::{purposes, remarks, steps, without_mark};
+use super::{purposes, remarks, steps};
 use crate::classify::{Classes, Demands};
 use crate::client_summary::{body, listed_messages};
 use crate::linearity::ResourceClass;

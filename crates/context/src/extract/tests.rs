@@ -565,7 +565,7 @@ fn the_last_steps_are_told_with_their_files() {
         [
             "user: Mend the loader.",
             "Edit file_path: src/loader.go old_string: `a` → new_string: `b`",
-            "```go // We decided to use a lock here. ```",
+            "```go\n// We decided to use a lock here.\n```",
             "Edit file_path: loader.go old_string: `a` → new_string: `b` (no result yet)",
         ]
     );
@@ -768,7 +768,8 @@ proptest! {
         let source = quotable(&old);
         for entry in summary.entries(Field::Facts) {
             let by = ["user: ", "result: ", "failed: "].into_iter().find_map(|by| entry.strip_prefix(by));
-            for fragment in by.unwrap_or(entry).split(" / ") {
+            let apart = by.unwrap_or(entry).replace('\n', " / ");
+            for fragment in apart.split(" / ") {
                 let fragment = fragment.trim_matches('…').trim();
                 prop_assert!(source.contains(fragment), "{fragment:?} in {source:?}");
             }

@@ -11,12 +11,14 @@ use serde_json::Value;
 use super::Kind;
 use super::candidates::Candidate;
 use crate::extract::census::Census;
-use crate::extract::fields::{Known, clip};
+use crate::extract::clip::CUT;
+use crate::extract::clip::clip;
+use crate::extract::entries::source_of;
+use crate::extract::fields::Known;
 use crate::extract::lines::{self, Span};
 use crate::extract::source::{Origin, Piece};
 use crate::extract::steps::Step;
 use crate::extract::story::Story;
-use crate::extract::{CUT, source_of};
 use crate::identifiers::Kind as Sort;
 use crate::summary::one_line;
 
