@@ -14,10 +14,10 @@ pub(super) fn clip(text: &str, most: usize) -> String {
     first_sentences(&lines, " ", most)
 }
 
-/// The same with the lines apart, and without the marks of lists.
+/// The same with the lines apart.
 pub(super) fn clip_lines(text: &str, most: usize) -> String {
-    let bare = text.lines().map(|line| one_line(without_mark(line.trim())));
-    first_sentences(&bare.collect::<Vec<_>>(), "\n", most)
+    let lines: Vec<String> = without_mark(text.trim()).lines().map(one_line).collect();
+    first_sentences(&lines, "\n", most)
 }
 
 fn first_sentences(lines: &[String], between: &str, most: usize) -> String {
@@ -66,15 +66,15 @@ mod tests {
             clip(text, 200),
             "Done: - the reader is mended. It keeps the order. - the writer waits"
         );
-        let lines = "Done:\nthe reader is mended. It keeps the order.\nthe writer waits";
+        let lines = "Done:\n- the reader is mended. It keeps the order.\n- the writer waits";
         assert_eq!(clip_lines(text, 200), lines);
         assert_eq!(clip_lines(text, lines.len()), lines);
-        let first = "Done:\nthe reader is mended. It keeps the order. …";
+        let first = "Done:\n- the reader is mended. It keeps the order. …";
         assert_eq!(clip_lines(text, lines.len() - 1), first);
         assert_eq!(clip_lines(text, first.len()), first);
         assert_eq!(
             clip_lines(text, first.len() - 1),
-            "Done:\nthe reader is mended. …"
+            "Done:\n- the reader is mended. …"
         );
         assert_eq!(clip("The reader is mended by now", 15), "The reader …");
     }

@@ -37,7 +37,7 @@ pub(super) fn write(
     }
     page.end();
     for entry in page.entries {
-        summary.push_list(Field::Facts, &entry);
+        summary.push_lines(Field::Facts, &entry);
     }
     write_names(summary, &choice.bare, pieces, census);
 }
@@ -56,9 +56,13 @@ struct Page {
 }
 
 impl Page {
-    /// Ends the entry, which is told once.
+    /// Ends the entry, which is told once. Several lines stand below their source.
     fn end(&mut self) {
-        let entry = std::mem::take(&mut self.entry);
+        let mut entry = std::mem::take(&mut self.entry);
+        let source = &self.source.1;
+        if self.lines.is_empty() && !source.is_empty() && entry.contains('\n') {
+            entry.replace_range(source.trim_end().len()..source.len(), "\n");
+        }
         self.lines.clear();
         if !entry.is_empty() && self.told.insert(entry.clone()) {
             self.entries.push(entry);
@@ -87,16 +91,16 @@ impl Page {
         let source = (own, source);
         let goes_on = self.lines.is_empty() && self.source == source;
         if !self.begin(source, goes_on) {
-            self.entry.push_str(" / ");
+            self.entry.push('\n');
         }
         let said = match piece.origin {
             Origin::Call if span.place.at > 0 => {
                 let patch = remarks::patch(piece);
                 let is_patch = patch.is_some_and(|it| it.contains(&span.place.at));
-                remarks::on_one_line(piece, span.place.at..span.end, is_patch)
+                remarks::lines(piece, span.place.at..span.end, is_patch)
             }
             Origin::Call => steps::without_command_key(&one_line(said)),
-            _ => one_line(&lines_apart(said)),
+            _ => lines_apart(said),
         };
         self.add(&said, span.is_cut);
     }
@@ -137,7 +141,7 @@ impl Page {
         let begins = self.begin(source, goes_on);
         self.lines.push(line);
         if !begins {
-            self.entry.push('\n');
+            self.entry.push_str("\n- ");
             return;
         }
         let lead = lead.map(|(_, lead)| clip(without_mark(lead), LEAD));
@@ -151,7 +155,7 @@ impl Page {
         if let Some(lead) = lead {
             self.lines.extend(above);
             self.entry.push_str(&lead);
-            self.entry.push('\n');
+            self.entry.push_str("\n- ");
         }
     }
 
@@ -174,11 +178,11 @@ fn names_a_source(lead: &str) -> bool {
     is_name || fields::seems_named(bare)
 }
 
-/// The lines of a result or a message with ` / ` between them.
+/// The lines of a result or a message without their white space.
 fn lines_apart(said: &str) -> String {
-    let lines = said.lines().map(str::trim);
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    lines.join(" / ")
+    let lines = said.lines().map(one_line);
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
 }
 
 /// An item of a list without its mark: an entry has one of its own.
@@ -294,8 +298,8 @@ mod tests {
             told(text),
             [
                 "I read src/rows.rs and src/load.rs.",
-                "**Rejected:**\nSort the rows in src/rows.rs after each batch.\n\
-                 Lock the reader of src/load.rs for each batch.",
+                "**Rejected:**\n- Sort the rows in src/rows.rs after each batch.\n\
+                 - Lock the reader of src/load.rs for each batch.",
                 "The channel of src/order.rs keeps the order instead.",
             ]
         );
@@ -305,7 +309,7 @@ mod tests {
     fn a_line_that_introduces_cannot_pass_for_another_source() {
         for by in ["The user wants", "**User**", "rows.rs"] {
             let text = format!("{by}:\n- the rows of src/rows.rs in their order");
-            let entry = format!("assistant: {by}:\nthe rows of src/rows.rs in their order");
+            let entry = format!("assistant: {by}:\n- the rows of src/rows.rs in their order");
             assert_eq!(told(&text), [entry]);
         }
     }

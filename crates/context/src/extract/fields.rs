@@ -145,7 +145,7 @@ impl<'a> Page<'a> {
         self.said.insert(entry.to_owned());
         self.left = self.left.saturating_sub(cost);
         *room = room.saturating_sub(cost);
-        self.summary.push_list(field, entry);
+        self.summary.push_lines(field, entry);
         true
     }
 

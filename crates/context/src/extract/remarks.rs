@@ -156,9 +156,9 @@ pub(super) fn patch(piece: &Piece<'_>) -> Option<Range<usize>> {
     (!piece.arguments.iter().any(is_path)).then(|| found.1.clone())
 }
 
-/// A quotation of a call on one line: without the names of the arguments, with ` / ` between lines, and a comment of
-/// several lines with one mark.
-pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool) -> String {
+/// The lines of a quotation of a call, without the names of the arguments. A comment of several lines stands on one,
+/// with one mark.
+pub(super) fn lines(piece: &Piece<'_>, range: Range<usize>, is_patch: bool) -> String {
     let said = piece.text.get(range.clone()).unwrap_or_default();
     let mut out = String::with_capacity(said.len());
     let mut before = None;
@@ -190,11 +190,12 @@ pub(super) fn on_one_line(piece: &Piece<'_>, range: Range<usize>, is_patch: bool
             false if is_below => out.push_str(": "),
             // Lines of a command go on.
             false if goes_on.is_some() || !is_file => out.push(' '),
-            false => out.push_str(" / "),
+            false => out.push('\n'),
         }
         out.push_str(rest.unwrap_or(line));
     }
-    one_line(&out)
+    let lines: Vec<String> = out.lines().map(one_line).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -213,11 +214,11 @@ mod tests {
         );
         let from = edit.text.find("file_path").unwrap();
         assert_eq!(
-            on_one_line(&edit, from..edit.text.len(), false),
-            "/app/rows.rs: // Rows keep their order. / file: a"
+            lines(&edit, from..edit.text.len(), false),
+            "/app/rows.rs: // Rows keep their order.\nfile: a"
         );
         let from = edit.text.find("file: a").unwrap();
-        assert_eq!(on_one_line(&edit, from..edit.text.len(), false), "file: a");
+        assert_eq!(lines(&edit, from..edit.text.len(), false), "file: a");
     }
 
     fn one_line_of(said: &str, is_patch: bool) -> String {
@@ -228,7 +229,7 @@ mod tests {
             arguments: value.map(|at| (name.to_owned(), at)).into_iter().collect(),
             ..piece("Edit", "{}")
         };
-        on_one_line(&piece, 0..said.len(), is_patch)
+        lines(&piece, 0..said.len(), is_patch)
     }
 
     fn piece(name: &str, arguments: &str) -> Piece<'static> {
@@ -349,14 +350,14 @@ mod tests {
         let said = "new_string: // Skips what the\n\t// list holds already.\n\tlet b = 2;";
         assert_eq!(
             one_line_of(said, false),
-            "// Skips what the list holds already. / let b = 2;"
+            "// Skips what the list holds already.\nlet b = 2;"
         );
         let said = "// Skips what the\n+\t// list holds already.";
         assert_eq!(
             one_line_of(said, true),
             "// Skips what the list holds already."
         );
-        assert_eq!(one_line_of("a = b\n}\n+ name;", false), "a = b / + name;");
+        assert_eq!(one_line_of("a = b\n}\n+ name;", false), "a = b\n+ name;");
         assert_eq!(one_line_of("++retries;", false), "++retries;");
     }
 }

@@ -285,7 +285,7 @@ mod tests {
         let text = |span: &Span| {
             let piece = &pieces[span.place.piece];
             let range = span.place.at..span.end;
-            remarks::on_one_line(piece, range, remarks::patch(piece).is_some())
+            remarks::lines(piece, range, remarks::patch(piece).is_some())
         };
         found.iter().map(|it| (text(it), it.is_cut.1)).collect()
     }
@@ -300,7 +300,7 @@ mod tests {
         let new = "fn load() {\n    let gap = lock.wait(limit);\n\n    if gap.is_long() {\n        warn(gap);\n    }\n}";
         assert_eq!(
             quoted([edit("rows.rs", old, new)]),
-            whole(&["let gap = lock.wait(limit); / if gap.is_long() { / warn(gap);"])
+            whole(&["let gap = lock.wait(limit);\nif gap.is_long() {\nwarn(gap);"])
         );
     }
 
@@ -423,7 +423,7 @@ mod tests {
         let input = json!({ "input": patch }).to_string();
         assert_eq!(
             quoted([changed("apply_patch", &input)]),
-            whole(&["gap = lock.wait(limit) / warn(gap)"])
+            whole(&["gap = lock.wait(limit)\nwarn(gap)"])
         );
     }
 

@@ -767,10 +767,9 @@ proptest! {
         let summary = extract(&old, &[], Tokens::new(budget), &Heuristic);
         let source = quotable(&old);
         for entry in summary.entries(Field::Facts) {
-            let by = ["user: ", "result: ", "failed: "].into_iter().find_map(|by| entry.strip_prefix(by));
-            let apart = by.unwrap_or(entry).replace('\n', " / ");
-            for fragment in apart.split(" / ") {
-                let fragment = fragment.trim_matches('…').trim();
+            let by = ["user:", "result:", "failed:"].into_iter().find_map(|by| entry.strip_prefix(by));
+            for fragment in by.unwrap_or(entry).lines() {
+                let fragment = fragment.trim().trim_matches('…').trim();
                 prop_assert!(source.contains(fragment), "{fragment:?} in {source:?}");
             }
         }
