@@ -37,11 +37,15 @@ pub(crate) fn line_start(text: &str, at: usize) -> usize {
 const FAR: usize = 200;
 
 /// The line above a list that introduces the item at `at`, without the white space around it: `Rejected:`, a heading, a
-/// line in bold, or the item that this one is part of.
+/// line in bold, or the item that this one is part of. A quotation (`> …`) has the line above it.
 pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
     let start = line_start(text, at);
     let own = text.get(start..)?.lines().next()?;
-    item(own)?;
+    let is_quoted = |line: &str| line.trim_start().starts_with('>');
+    let quotes = is_quoted(own);
+    if !quotes {
+        item(own)?;
+    }
     let own = indent(own);
     let mut end = start;
     for _ in 0..FAR {
@@ -52,10 +56,14 @@ pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
         let line = text.get(start..end)?.trim_end();
         end = start;
         let (indent, is_item) = (indent(line), item(line).is_some());
-        if line.is_empty() || indent > own || indent == own && is_item {
+        let is_beside = match quotes {
+            true => is_quoted(line),
+            false => indent > own || indent == own && is_item,
+        };
+        if line.is_empty() || is_beside {
             continue;
         }
-        let leads = is_item || introduces(line);
+        let leads = is_item || quotes || introduces(line);
         return leads.then_some((start + indent, line.trim_start()));
     }
     None
@@ -91,5 +99,15 @@ mod tests {
         check("## Left\n- the writer", "the writer", Some("## Left"));
         check("```\nx:\n```\n- the writer", "the writer", None);
         check("- alone", "alone", None);
+        check(
+            "1. `rows.rs`\n> It is slow.\n>\n> It waits.",
+            "> It waits",
+            Some("1. `rows.rs`"),
+        );
+        check(
+            "I read it.\n\n> It waits.",
+            "> It waits",
+            Some("I read it."),
+        );
     }
 }

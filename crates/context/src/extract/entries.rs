@@ -15,7 +15,7 @@ use crate::list;
 use crate::summary::{Field, Summary, one_line};
 
 /// The longest line in front of an item of a list, in bytes.
-const LEAD: usize = 50;
+const LEAD: usize = 80;
 
 /// Writes what was chosen into the summary. Quotations from one file or one command that follow each other stand in
 /// one entry, and so do the items of a list behind the line that introduces them.
@@ -102,7 +102,12 @@ impl Page {
             Origin::Call => steps::without_command_key(&one_line(said)),
             _ => lines_apart(said),
         };
-        self.add(&said, span.is_cut);
+        // An entry has a mark of its own.
+        let said = match self.entry.is_empty() {
+            true => without_mark(&said),
+            false => &said,
+        };
+        self.add(said, span.is_cut);
     }
 
     /// Quotes a statement: each line is an entry of its own, but an item of a list stands behind the line that

@@ -23,7 +23,7 @@ const SEPARATOR: f32 = 0.2;
 
 /// The share of the room that is kept for statements of the assistant, which tell most to a reader, where there is
 /// [`ROOMY`] room. It falls with the room: the last steps of a small summary quote statements too.
-const STATEMENTS: f32 = 0.28;
+const STATEMENTS: f32 = 0.25;
 /// The same for what the newest changes brought.
 const SNIPPETS: f32 = 0.1;
 /// Much room, in tokens.
