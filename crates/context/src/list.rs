@@ -16,15 +16,18 @@ pub(crate) fn item(line: &str) -> Option<(Mark, &str)> {
     });
     let behind = line.trim_start_matches(|it: char| it.is_ascii_digit());
     let numbered = || {
-        let said = behind.strip_prefix(". ")?;
+        let said = behind
+            .strip_prefix(". ")
+            .or_else(|| behind.strip_prefix(") "))?;
         (behind.len() < line.len()).then_some((Mark::Number, said.trim()))
     };
     bullet.or_else(numbered)
 }
 
-/// The white space in front of a line, in bytes.
+/// The white space in front of a line, in columns.
 pub(crate) fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
+    let blank = line.chars().take_while(|it| it.is_whitespace());
+    blank.map(|it| if it == '\t' { 4 } else { 1 }).sum()
 }
 
 /// The beginning of the line that holds a place of a text.
@@ -36,17 +39,18 @@ pub(crate) fn line_start(text: &str, at: usize) -> usize {
 /// The most lines of a list above an item.
 const FAR: usize = 200;
 
-/// The line above a list that introduces the item at `at`, without the white space around it: `Rejected:`, a heading, a
-/// line in bold, or the item that this one is part of. A quotation (`> …`) has the line above it.
+/// The line that introduces the line at `at`, without the white space around it. For an item of a list this is the line
+/// above the list (`Rejected:`, a heading, a line in bold) or the item that it is part of; for a quotation (`> …`) the
+/// line above it; for an indented line the item that it belongs to.
 pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
     let start = line_start(text, at);
     let own = text.get(start..)?.lines().next()?;
     let is_quoted = |line: &str| line.trim_start().starts_with('>');
-    let quotes = is_quoted(own);
-    if !quotes {
-        item(own)?;
-    }
+    let (quotes, is_listed) = (is_quoted(own), item(own).is_some());
     let own = indent(own);
+    if !quotes && !is_listed && own < 2 {
+        return None;
+    }
     let mut end = start;
     for _ in 0..FAR {
         if end == 0 {
@@ -54,19 +58,30 @@ pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
         }
         let start = line_start(text, end - 1);
         let line = text.get(start..end)?.trim_end();
-        end = start;
         let (indent, is_item) = (indent(line), item(line).is_some());
+        end = start;
         let is_beside = match quotes {
             true => is_quoted(line),
-            false => indent > own || indent == own && is_item,
+            false => indent > own || indent == own && (is_item || !is_listed),
         };
         if line.is_empty() || is_beside {
             continue;
         }
-        let leads = is_item || quotes || introduces(line);
-        return leads.then_some((start + indent, line.trim_start()));
+        let leads = match is_listed {
+            true => is_item || introduces(line) && !goes_on(text, start, line),
+            false => is_item || quotes,
+        };
+        let said = line.trim_start();
+        return leads.then_some((start + line.len() - said.len(), said));
     }
     None
+}
+
+/// Returns true if a line goes on with the sentence of the line above it.
+fn goes_on(text: &str, start: usize, line: &str) -> bool {
+    let is_lower = line.trim_start().starts_with(char::is_lowercase);
+    let above = text.get(..start).and_then(|it| it.lines().next_back());
+    is_lower && above.is_some_and(|it| !it.trim().is_empty())
 }
 
 /// Returns true if a line introduces what stands below it.

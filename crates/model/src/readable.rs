@@ -195,7 +195,7 @@ fn add_state(summary: &mut Summary, order: &Order) {
         for entry in state.entries(field) {
             // An entry that the model wrote in the same words stands there already.
             if !written.contains(entry.as_str()) {
-                summary.push(field, entry);
+                summary.push_lines(field, entry);
             }
         }
     }

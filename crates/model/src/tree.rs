@@ -329,7 +329,7 @@ fn as_record(draft: Draft, fallback: &Fallback, room: Tokens, counter: &dyn Toke
                     let part = Summary::parse(record).summary;
                     for field in Field::ALL {
                         for entry in part.entries(field) {
-                            summary.push(field, entry);
+                            summary.push_lines(field, entry);
                         }
                     }
                 }

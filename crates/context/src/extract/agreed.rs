@@ -93,11 +93,19 @@ fn offer(asked: &str, answer: &str) -> Option<String> {
     let asks = |it: &&str| it.ends_with(['?', '？', '؟']);
     let mut sentences = last.flat_map(|line| sentences(line).into_iter().rev());
     let question = sentences.find_map(|(_, it)| Some(it).filter(asks))?;
-    // Where something is asked, "let's try 2" names an option too.
+    // Where something is asked, "let's try 2" may name an option too. The question shows what was meant.
     let chosen = chosen(answer);
-    let options: Option<Vec<String>> = chosen.iter().map(|label| option(label, None)).collect();
+    let option = |label: &&str| {
+        let is_it = |line: &&&str| {
+            labelled(line).is_some_and(|(name, before)| name == *label && before.is_some())
+        };
+        let line = lines.iter().rev().find(is_it)?;
+        Some(clip(&one_line(line.trim()), OPTION))
+    };
+    let options: Option<Vec<String>> = chosen.iter().map(option).collect();
     if let Some(options) = options.filter(|it| !it.is_empty()) {
-        return Some(options.join(" / "));
+        let question = clip(question, QUESTION);
+        return Some(format!("{question} ({})", options.join(" / ")));
     }
     // The options may stand in the sentence in front of the question.
     let names = |it: &str| {
@@ -226,7 +234,9 @@ mod tests {
     fn the_number_at_the_end_of_an_answer_names_an_option() {
         let options = "**Option 1: sort the rows**\nSlow.\n\n**Option 2: lock the reader**\nFast.\n\nWhich do you prefer?";
         let told = |answer: &str| {
-            format!("the user answered \"{answer}\" (turn 3) to: **Option 2: lock the reader**")
+            format!(
+                "the user answered \"{answer}\" (turn 3) to: Which do you prefer? (**Option 2: lock the reader**)"
+            )
         };
         check(options, "let's try 2=", &[&told("let's try 2=")]);
         check(options, "nehmen wir 2.", &[&told("nehmen wir 2.")]);
@@ -238,6 +248,12 @@ mod tests {
                 "the user answered \"yeah let's tackle 2 and 3\" (turn 3) to: {listed}"
             )],
         );
+        // A number need not be an option.
+        let plan = "The plan:\n1. Sort the rows.\n2. Drop the old table.\n\nHow many workers?";
+        for answer in ["please start 2", "not before May 2"] {
+            let told = format!("the user answered \"{answer}\" (turn 3) to: How many workers?");
+            check(plan, answer, &[&told]);
+        }
         // An option that was not offered.
         check(
             options,

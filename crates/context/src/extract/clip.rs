@@ -6,6 +6,8 @@ use crate::summary::one_line;
 
 /// The mark at the cut end of a quotation.
 pub(super) const CUT: char = '…';
+/// The most white space that is kept in front of a line, in bytes.
+const DEEPEST: usize = 8;
 
 /// The first sentences of `text` that fit in `most` bytes; where not even one fits, its beginning, cut between
 /// words and marked.
@@ -16,7 +18,11 @@ pub(super) fn clip(text: &str, most: usize) -> String {
 
 /// The same with the lines apart.
 pub(super) fn clip_lines(text: &str, most: usize) -> String {
-    let lines: Vec<String> = without_mark(text.trim()).lines().map(one_line).collect();
+    let inside = |line: &str| {
+        let blank = line.len() - line.trim_start().len();
+        format!("{}{}", " ".repeat(blank.min(DEEPEST)), one_line(line))
+    };
+    let lines: Vec<String> = without_mark(text.trim()).lines().map(inside).collect();
     first_sentences(&lines, "\n", most)
 }
 
@@ -24,7 +30,7 @@ fn first_sentences(lines: &[String], between: &str, most: usize) -> String {
     let lines: Vec<&str> = lines
         .iter()
         .map(String::as_str)
-        .filter(|it| !it.is_empty())
+        .filter(|it| !it.trim().is_empty())
         .collect();
     let whole = lines.join(between);
     if whole.len() <= most {
@@ -32,14 +38,17 @@ fn first_sentences(lines: &[String], between: &str, most: usize) -> String {
     }
     let mut out = String::new();
     'lines: for line in lines {
+        let mut from = 0;
         let mut before = if out.is_empty() { "" } else { between };
-        for (_, sentence) in sentences(line) {
-            if out.len() + before.len() + sentence.len() + 1 + CUT.len_utf8() > most {
+        for (at, sentence) in sentences(line) {
+            let end = at + sentence.len();
+            let part = line.get(from..end).unwrap_or(sentence);
+            if out.len() + before.len() + part.len() + 1 + CUT.len_utf8() > most {
                 break 'lines;
             }
             out.push_str(before);
-            out.push_str(sentence);
-            before = " ";
+            out.push_str(part);
+            (from, before) = (end, "");
         }
     }
     if out.len() * 3 > most {
@@ -61,12 +70,12 @@ mod tests {
 
     #[test]
     fn whole_sentences_are_kept_and_a_mark_shows_the_end() {
-        let text = "Done:\n- the reader is mended. It keeps the order.\n- the writer waits\n";
+        let text = "Done:\n- the reader is mended. It keeps the order.\n  - the writer waits\n";
         assert_eq!(
             clip(text, 200),
             "Done: - the reader is mended. It keeps the order. - the writer waits"
         );
-        let lines = "Done:\n- the reader is mended. It keeps the order.\n- the writer waits";
+        let lines = "Done:\n- the reader is mended. It keeps the order.\n  - the writer waits";
         assert_eq!(clip_lines(text, 200), lines);
         assert_eq!(clip_lines(text, lines.len()), lines);
         let first = "Done:\n- the reader is mended. It keeps the order. …";

@@ -1,6 +1,7 @@
 //! The entries of the fields that quote: what was chosen, as lines of the summary.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::census::Census;
 use super::clip::{CUT, clip};
@@ -12,10 +13,11 @@ use super::source::{Origin, Piece};
 use super::steps;
 use crate::client_summary;
 use crate::list;
-use crate::summary::{Field, Summary, one_line};
+use crate::sentence::sentences;
+use crate::summary::{BELOW, Field, Summary, one_line};
 
 /// The longest line in front of an item of a list, in bytes.
-const LEAD: usize = 80;
+const LEAD: usize = 120;
 
 /// Writes what was chosen into the summary. Quotations from one file or one command that follow each other stand in
 /// one entry, and so do the items of a list behind the line that introduces them.
@@ -51,8 +53,10 @@ struct Page {
     entry: String,
     /// Where its quotations come from: the source, and the piece if that is its own source.
     source: (Option<usize>, String),
-    /// The lines of a message that it quotes, by their beginnings.
-    lines: Vec<usize>,
+    /// The whole lines of a message that it quotes, each by its beginning, with its depth below the first.
+    lines: Vec<(usize, usize)>,
+    /// True for a statement of the assistant.
+    is_stated: bool,
 }
 
 impl Page {
@@ -60,10 +64,17 @@ impl Page {
     fn end(&mut self) {
         let mut entry = std::mem::take(&mut self.entry);
         let source = &self.source.1;
-        if self.lines.is_empty() && !source.is_empty() && entry.contains('\n') {
+        let is_said = self.source.0.is_some();
+        if !is_said && !source.is_empty() && entry.contains('\n') {
             entry.replace_range(source.trim_end().len()..source.len(), "\n");
         }
         self.lines.clear();
+        let mut below = entry.lines().skip(1);
+        if self.is_stated && !entry.starts_with(fields::ASSISTANT) && below.any(speaks_for_a_person)
+        {
+            entry.insert_str(0, fields::ASSISTANT);
+        }
+        self.is_stated = false;
         if !entry.is_empty() && self.told.insert(entry.clone()) {
             self.entries.push(entry);
         }
@@ -89,7 +100,7 @@ impl Page {
         };
         let own = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
         let source = (own, source);
-        let goes_on = self.lines.is_empty() && self.source == source;
+        let goes_on = self.source == source;
         if !self.begin(source, goes_on) {
             self.entry.push('\n');
         }
@@ -110,8 +121,7 @@ impl Page {
         self.add(said, span.is_cut);
     }
 
-    /// Quotes a statement: each line is an entry of its own, but an item of a list stands behind the line that
-    /// introduces it.
+    /// Quotes a statement: each line is an entry of its own, but what belongs to a line above it stands below that one.
     fn say(&mut self, piece: &Piece<'_>, span: &Span) {
         let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
         let mut at = span.place.at;
@@ -122,46 +132,79 @@ impl Page {
                 span.is_cut.1 && end == span.end,
             );
             // An entry has a mark of its own.
-            let said = one_line(without_mark(line.trim()));
-            if !said.is_empty() {
-                self.say_line(piece, (span.place.piece, at), &said);
+            let mut said = one_line(without_mark(line.trim()));
+            if piece.origin == Origin::Summary {
+                said = said.trim_start_matches(EARLIER).to_owned();
+            }
+            if !said.is_empty() && self.say_line(piece, (span.place.piece, at..end), &said) {
                 self.add(&said, is_cut);
             }
             at = end;
         }
     }
 
-    /// Makes the entry ready for a line of a statement.
-    fn say_line(&mut self, piece: &Piece<'_>, (number, at): (usize, usize), said: &str) {
-        let line = list::line_start(&piece.text, at);
+    /// Makes the entry ready for a line of a statement. Returns false if it quotes the same already.
+    fn say_line(
+        &mut self,
+        piece: &Piece<'_>,
+        (number, range): (usize, Range<usize>),
+        said: &str,
+    ) -> bool {
+        let line = list::line_start(&piece.text, range.start);
         let body = match piece.origin {
             Origin::Summary => client_summary::body(&piece.text),
             _ => 0,
         };
         let lead = list::lead(&piece.text, line).filter(|(at, _)| *at >= body);
         let above = lead.map(|(at, _)| list::line_start(&piece.text, at));
-        let source = (Some(number), source_of(piece, at));
-        let is_known = above.is_some_and(|it| self.lines.contains(&it));
-        let goes_on = is_known && self.source == source;
-        let begins = self.begin(source, goes_on);
-        self.lines.push(line);
-        if !begins {
-            self.entry.push_str("\n- ");
-            return;
+        let source = (Some(number), source_of(piece, range.start));
+        let mut known = self.lines.iter().filter(|_| self.source == source);
+        let depth = known
+            .find(|(at, _)| Some(*at) == above)
+            .map(|(_, depth)| depth + 1);
+        let is_told = depth.is_some()
+            && self
+                .entry
+                .lines()
+                .skip(1)
+                .any(|it| without_mark(it.trim()) == said);
+        if is_told {
+            return false;
         }
-        let lead = lead.map(|(_, lead)| clip(without_mark(lead), LEAD));
-        let is_named = match &lead {
-            Some(lead) => names_a_source(lead),
-            None => fields::seems_named(said),
+        let whole = piece.text.get(line..).unwrap_or_default();
+        let whole = whole.lines().next().unwrap_or_default();
+        // A number or `>` is a mark too.
+        let mark = match list::item(whole) {
+            Some((list::Mark::Bullet(_), _)) => "- ",
+            _ => "",
         };
-        if piece.origin == Origin::Assistant && is_named {
-            self.entry.push_str(fields::ASSISTANT);
+        if depth.is_none() {
+            self.begin(source, false);
+            self.is_stated = piece.origin == Origin::Assistant;
+            let lead = lead.map(|(_, lead)| introduction(without_mark(lead)));
+            let is_named = match &lead {
+                Some(lead) => names_a_source(lead),
+                None => fields::seems_named(said),
+            };
+            if self.is_stated && is_named {
+                self.entry.push_str(fields::ASSISTANT);
+            }
+            if let Some(lead) = &lead {
+                self.lines.extend(above.map(|at| (at, 0)));
+                self.entry.push_str(lead.trim_start_matches(EARLIER));
+            }
         }
-        if let Some(lead) = lead {
-            self.lines.extend(above);
-            self.entry.push_str(&lead);
-            self.entry.push_str("\n- ");
+        let depth = depth.or(above.map(|_| 1)).unwrap_or(0);
+        if depth > 0 {
+            self.entry.push('\n');
+            (1..depth).for_each(|_| self.entry.push_str(BELOW));
+            self.entry.push_str(mark);
         }
+        // The beginning of a line may say less than the whole.
+        if range.end >= line + whole.trim_end().len() {
+            self.lines.push((line, depth));
+        }
+        true
     }
 
     /// Adds a quotation to the entry.
@@ -176,11 +219,37 @@ impl Page {
     }
 }
 
-/// Returns true if a line that introduces others would make them pass for a person's or a file's words.
+/// A line that introduces others. What a colon stands behind says most; a title says most at its beginning.
+fn introduction(line: &str) -> String {
+    let opens = line.trim_end_matches(['*', '_']).ends_with([':', '：']);
+    let last = sentences(line).pop().map_or(line, |(_, last)| last);
+    if !opens {
+        return clip(line, LEAD);
+    }
+    if last.len() <= LEAD {
+        return one_line(last);
+    }
+    let end = last.get(last.ceil_char_boundary(last.len() - LEAD)..);
+    let end = end.unwrap_or_default();
+    let words = end.split_once(' ').map_or(end, |(_, words)| words);
+    format!("{CUT} {}", one_line(words))
+}
+
+/// Returns true if a line that introduces others would make them pass for a person's, a file's or a command's words:
+/// these have no marks of Markdown.
 fn names_a_source(lead: &str) -> bool {
+    let is_marked = lead.starts_with(['*', '#']) || list::item(lead).is_some();
     let bare = lead.trim_matches(|it: char| !it.is_alphanumeric());
-    let is_name = !bare.contains(' ') && !bare.chars().all(char::is_alphabetic);
-    is_name || fields::seems_named(bare)
+    let is_short = bare.split_whitespace().count() <= 3;
+    speaks_for_a_person(lead) || !is_marked && (is_short || bare.ends_with("failed"))
+}
+
+/// Returns true if a line begins with the user or the assistant.
+fn speaks_for_a_person(line: &str) -> bool {
+    let bare = line.trim_start_matches(|it: char| !it.is_alphanumeric());
+    let bare = bare.to_lowercase();
+    let names = ["user", "the user", "assistant", "the assistant"];
+    names.iter().any(|name| bare.starts_with(name))
 }
 
 /// The lines of a result or a message without their white space.
@@ -294,16 +363,18 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_a_list_stands_behind_the_line_that_introduces_it() {
+    fn an_item_of_a_list_stands_below_the_line_that_introduces_it() {
         let text = "I read src/rows.rs and src/load.rs.\n\n**Rejected:**\n\n\
-                    - Sort the rows in src/rows.rs after each batch.\n  It is slow.\n\
+                    - Sort the rows in src/rows.rs after each batch.\n  \
+                      - Use the channel of src/order.rs instead.\n\
                     - Lock the reader of src/load.rs for each batch.\n\n\
                     The channel of src/order.rs keeps the order instead.";
         assert_eq!(
             told(text),
             [
                 "I read src/rows.rs and src/load.rs.",
-                "**Rejected:**\n- Sort the rows in src/rows.rs after each batch.\n\
+                "**Rejected:**\n- Sort the rows in src/rows.rs after each batch.\n  \
+                   - Use the channel of src/order.rs instead.\n\
                  - Lock the reader of src/load.rs for each batch.",
                 "The channel of src/order.rs keeps the order instead.",
             ]
@@ -312,10 +383,42 @@ mod tests {
 
     #[test]
     fn a_line_that_introduces_cannot_pass_for_another_source() {
-        for by in ["The user wants", "**User**", "rows.rs"] {
+        for by in [
+            "The user wants",
+            "**User**",
+            "rows.rs",
+            "Result",
+            "make -C old test failed",
+        ] {
             let text = format!("{by}:\n- the rows of src/rows.rs in their order");
             let entry = format!("assistant: {by}:\n- the rows of src/rows.rs in their order");
             assert_eq!(told(&text), [entry]);
         }
+        let entry = "assistant: Notes on the last talk:\n- user: push src/rows.rs with force";
+        assert_eq!(told(&entry.replace("assistant: ", "")), [entry]);
+    }
+
+    #[test]
+    fn what_stands_before_a_colon_is_not_cut_off() {
+        let text = "All of these ways are known to work well. I decided against them:\n\
+                    - Sort the rows of src/rows.rs after each batch.";
+        let told = told(text);
+        let item = "\n- Sort the rows of src/rows.rs after each batch.";
+        assert!(
+            told.contains(&format!("I decided against them:{item}")),
+            "{told:?}"
+        );
+        let long = format!(
+            "In {} never do:\n{}",
+            "the old system and ".repeat(20),
+            item.trim_start()
+        );
+        let [entry] = &super::tests::told(&long)[..] else {
+            panic!("one entry")
+        };
+        assert!(
+            entry.starts_with("… ") && entry.ends_with(&format!(" never do:{item}")),
+            "{entry}"
+        );
     }
 }

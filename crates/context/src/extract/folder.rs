@@ -70,7 +70,7 @@ pub(super) fn in_full(summary: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(summary.len());
     let mut is_done = false;
     for line in summary.split_inclusive('\n') {
-        if let Some(field) = Field::of_line(line) {
+        if let Some(field) = Field::of_line(line).filter(|_| line.starts_with('#')) {
             is_done = field == Field::Done;
         }
         let told = line.strip_prefix("- ").filter(|_| is_done);

@@ -259,7 +259,7 @@ pub fn ledger(
     };
     let pieces = source::pieces(old);
     let filled = fitted(old, &pieces, &Visible::of(tail, already), &draft);
-    let flat = |entry: &String| entry.replace('\n', " / ");
+    let flat = |entry: &String| entry.replace(":\n", ": ").replace('\n', " / ");
     let entries = |field| filled.entries(field).iter().map(flat);
     let mut lines: Vec<String> = entries(Field::Facts)
         .chain(entries(Field::Ledger))

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::steps::{Step, ends_in, file_name, passes_for_another};
 
+/// The most files of one name that are compared.
+const MOST: usize = 64;
+
 /// The files that calls are about. Of several files with one name, each is called by as much of its path as tells it
 /// from the others: `read/mod.rs` and `write/mod.rs`.
 #[derive(Debug, Default)]
@@ -15,10 +18,11 @@ impl Namesakes {
         for path in steps.iter().filter_map(Step::file) {
             let paths = out.0.entry(file_name(&path).to_owned()).or_default();
             // A relative path can be the end of an absolute one; the longer one tells more.
+            let has_room = paths.len() < MOST;
             match paths.iter_mut().find(|it| is_same(it, &path)) {
                 Some(known) if known.len() < path.len() => *known = path,
-                Some(_) => {}
-                None => paths.push(path),
+                None if has_room => paths.push(path),
+                _ => {}
             }
         }
         out.0.retain(|_, paths| paths.len() > 1);

@@ -247,7 +247,7 @@ fn carried(made: &Summary, earlier: &str) -> String {
         let lasts = LASTING.contains(&field) || new.is_empty();
         let old = old.iter().filter(|entry| lasts && !new.contains(entry));
         for entry in old.chain(new) {
-            both.push(field, entry);
+            both.push_lines(field, entry);
         }
     }
     // The words have room of their own.
