@@ -36,6 +36,7 @@ mod purposes;
 pub mod receipt;
 mod recent;
 mod remarks;
+mod secrets;
 mod select;
 mod snippets;
 mod source;

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::clip::{clip, clip_lines};
 use super::fields::by_assistant;
-use super::steps::{Action, NEW, OLD, Step, file_name};
+use super::secrets::handles_secrets;
+use super::steps::{Action, NEW, OLD, PATHS, Step, file_name};
 use super::tasks;
 use crate::client_summary::is_client_summary;
 use crate::counter::TokenCounter;
@@ -160,10 +161,14 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
     let mut out = step.call.name.to_string();
     let action = step.actions().into_iter().next();
     let script = step.script();
+    let is_secret = handles_secrets(step);
     match &step.arguments {
         Value::Object(members) => {
-            let change = change(&step.arguments);
+            let change = change(&step.arguments).filter(|_| !is_secret);
             for (key, value) in members {
+                if is_secret && !PATHS.contains(&&**key) {
+                    continue;
+                }
                 // A description beside a command says the same as the command.
                 let is_told = (script.is_some() && key == "description")
                     || (change.is_some() && (OLD.contains(&&**key) || NEW.contains(&&**key)));

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::census::Census;
 use super::lines::{self, Span};
 use super::remarks::{self, Added};
+use super::secrets::holds_secrets;
 use super::source::{Origin, Piece};
 use super::steps::{CHANGES, PATHS, file_name};
 
@@ -41,25 +42,6 @@ const UNDO_ALL: [&str; 4] = [
     "git stash",
     "git checkout .",
     "git restore .",
-];
-/// The beginnings and the ends of the names of files that hold secrets.
-const SECRETS: [&str; 13] = [
-    ".env",
-    ".npmrc",
-    ".netrc",
-    ".pgpass",
-    ".pypirc",
-    ".git-credentials",
-    "credentials",
-    "secrets.",
-    "client_secret",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-];
-const KEYS: [&str; 8] = [
-    ".env", ".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".tfvars",
 ];
 /// The words behind `git stash` that take nothing back.
 const STASHED: [&str; 6] = ["pop", "apply", "list", "show", "drop", "branch"];
@@ -151,16 +133,6 @@ fn undoes_all(script: &str) -> Option<bool> {
         let is_reset = *command == UNDO_ALL[0];
         takes_back.then_some(is_reset && next.is_some_and(|word| word != "HEAD"))
     })
-}
-
-/// Returns true if a file of this name is likely to hold passwords or keys.
-fn holds_secrets(name: &str) -> bool {
-    let name = name
-        .rsplit('\\')
-        .next()
-        .unwrap_or(name)
-        .to_ascii_lowercase();
-    SECRETS.iter().any(|it| name.starts_with(it)) || KEYS.iter().any(|it| name.ends_with(it))
 }
 
 /// The files that a call changes.
