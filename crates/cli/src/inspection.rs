@@ -303,7 +303,16 @@ fn file_read(call: &ToolCall) -> Option<String> {
         return None;
     }
     let arguments: serde_json::Value = serde_json::from_str(&call.arguments).ok()?;
-    ["file_path", "path", "file", "filename", "target_file"]
+    let names = [
+        "file_path",
+        "filePath",
+        "absolute_path",
+        "path",
+        "file",
+        "filename",
+        "target_file",
+    ];
+    names
         .iter()
         .find_map(|key| arguments.get(key)?.as_str())
         .map(str::to_owned)

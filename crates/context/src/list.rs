@@ -10,7 +10,7 @@ pub(crate) enum Mark {
 /// The mark of a line of a list, and the line without it: `- "go on"`, `3. "go on"`.
 pub(crate) fn item(line: &str) -> Option<(Mark, &str)> {
     let line = line.trim();
-    let bullet = ['-', '*', '•'].into_iter().find_map(|mark| {
+    let bullet = ['-', '*', '•', '+'].into_iter().find_map(|mark| {
         let said = line.strip_prefix(mark)?.strip_prefix(' ')?;
         Some((Mark::Bullet(mark), said.trim()))
     });
@@ -67,12 +67,15 @@ pub(crate) fn lead(text: &str, at: usize) -> Option<(usize, &str)> {
         if line.is_empty() || is_beside {
             continue;
         }
-        let leads = match is_listed {
-            true => is_item || introduces(line) && !goes_on(text, start, line),
-            false => is_item || quotes,
+        let leads = is_item || if is_listed { introduces(line) } else { quotes };
+        // A sentence may go over two lines.
+        let from = match !is_item && goes_on(text, start, line) {
+            true => line_start(text, start - 1),
+            false => start,
         };
-        let said = line.trim_start();
-        return leads.then_some((start + line.len() - said.len(), said));
+        let said = text.get(from..start + line.len())?;
+        let blank = said.len() - said.trim_start().len();
+        return leads.then_some((from + blank, said.trim_start()));
     }
     None
 }

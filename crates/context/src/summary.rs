@@ -276,10 +276,10 @@ impl Summary {
         summary.words = UserWords::parse(words).unwrap_or_default();
         let mut present = Vec::new();
         let mut field = None;
-        // The entry being read, and the white space in front of the first entry of its field.
+        // The entry being read, and the least white space in front of an entry of its field.
         let mut entry = String::new();
         let mut margin = None;
-        for line in text.lines() {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let below = margin.and_then(|it: usize| indent(line).checked_sub(it + BELOW.len()));
             let heading = Field::of_line(line).filter(|_| below.is_none());
             if let Some(field) = field.filter(|_| below.is_none()) {
@@ -291,14 +291,15 @@ impl Summary {
                     margin = None;
                     present.push(found);
                 }
-                (None, _) if field.is_none() || line.trim().is_empty() => {}
+                (None, _) if field.is_none() => {}
                 (None, Some(deeper)) => {
                     entry.push('\n');
                     entry.extend(std::iter::repeat_n(' ', deeper));
                     entry.push_str(line.trim_start());
                 }
                 (None, None) => {
-                    margin = margin.or_else(|| Some(indent(line)));
+                    let own = indent(line);
+                    margin = Some(margin.map_or(own, |it| it.min(own)));
                     entry.push_str(without_list_mark(line));
                 }
             }
@@ -568,6 +569,13 @@ mod tests {
         let parsed = Summary::parse(text).summary;
         assert_eq!(parsed.entries(Field::Goal), ["ship it\n- soon", "test it"]);
         assert_eq!(parsed.entries(Field::Facts), ["1. none"]);
+        let text = "## Goal\n   - ship it\n- Rejected:\n\n  - sort the rows\n\n  - lock the reader\n- go on";
+        let goal = [
+            "ship it",
+            "Rejected:\n- sort the rows\n- lock the reader",
+            "go on",
+        ];
+        assert_eq!(Summary::parse(text).summary.entries(Field::Goal), goal);
     }
 
     #[track_caller]

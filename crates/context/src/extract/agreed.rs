@@ -13,6 +13,17 @@ use crate::user_words::Said;
 const SHORT: (usize, usize) = (5, 60);
 /// The most words of one that ends in the number of an option.
 const CHOOSES: usize = 8;
+/// The words in front of the numbers of options.
+const OPTIONS: [&str; 8] = [
+    "option",
+    "choice",
+    "approach",
+    "alternative",
+    "variant",
+    "variante",
+    "opción",
+    "opção",
+];
 /// The longest option, and the longest question, in bytes.
 const OPTION: usize = 200;
 const QUESTION: usize = 300;
@@ -97,7 +108,8 @@ fn offer(asked: &str, answer: &str) -> Option<String> {
     let chosen = chosen(answer);
     let option = |label: &&str| {
         let is_it = |line: &&&str| {
-            labelled(line).is_some_and(|(name, before)| name == *label && before.is_some())
+            let is_option = |it: &str| OPTIONS.contains(&&*it.to_lowercase());
+            labelled(line).is_some_and(|(name, it)| name == *label && it.is_some_and(is_option))
         };
         let line = lines.iter().rev().find(is_it)?;
         Some(clip(&one_line(line.trim()), OPTION))
@@ -254,6 +266,11 @@ mod tests {
             let told = format!("the user answered \"{answer}\" (turn 3) to: How many workers?");
             check(plan, answer, &[&told]);
         }
+        check(
+            &plan.replace("2.", "Step 2:"),
+            "let's take 2",
+            &["the user answered \"let's take 2\" (turn 3) to: How many workers?"],
+        );
         // An option that was not offered.
         check(
             options,

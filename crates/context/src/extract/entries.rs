@@ -222,17 +222,22 @@ impl Page {
 /// A line that introduces others. What a colon stands behind says most; a title says most at its beginning.
 fn introduction(line: &str) -> String {
     let opens = line.trim_end_matches(['*', '_']).ends_with([':', '：']);
-    let last = sentences(line).pop().map_or(line, |(_, last)| last);
     if !opens {
         return clip(line, LEAD);
     }
-    if last.len() <= LEAD {
-        return one_line(last);
+    let line = one_line(line);
+    let starts: Vec<usize> = sentences(&line).iter().map(|(at, _)| *at).collect();
+    let fits = |at: &&usize| line.len() - **at <= 2 * LEAD;
+    if let Some(end) = starts.iter().find(fits).and_then(|at| line.get(*at..)) {
+        return end.to_owned();
     }
-    let end = last.get(last.ceil_char_boundary(last.len() - LEAD)..);
+    // Of a longer sentence, both ends.
+    let start = line.get(starts.last().copied().unwrap_or(0)..);
+    let start = clip(start.unwrap_or_default(), LEAD);
+    let end = line.get(line.ceil_char_boundary(line.len() - LEAD)..);
     let end = end.unwrap_or_default();
-    let words = end.split_once(' ').map_or(end, |(_, words)| words);
-    format!("{CUT} {}", one_line(words))
+    let end = end.split_once(' ').map_or(end, |(_, words)| words);
+    format!("{start} {end}")
 }
 
 /// Returns true if a line that introduces others would make them pass for a person's, a file's or a command's words:
@@ -241,14 +246,25 @@ fn names_a_source(lead: &str) -> bool {
     let is_marked = lead.starts_with(['*', '#']) || list::item(lead).is_some();
     let bare = lead.trim_matches(|it: char| !it.is_alphanumeric());
     let is_short = bare.split_whitespace().count() <= 3;
-    speaks_for_a_person(lead) || !is_marked && (is_short || bare.ends_with("failed"))
+    let is_command = bare.split_whitespace().any(|word| word.starts_with('-'));
+    let is_like = is_short || is_command || bare.ends_with("failed");
+    speaks_for_a_person(lead) || !is_marked && is_like
 }
 
 /// Returns true if a line begins with the user or the assistant.
 fn speaks_for_a_person(line: &str) -> bool {
     let bare = line.trim_start_matches(|it: char| !it.is_alphanumeric());
     let bare = bare.to_lowercase();
-    let names = ["user", "the user", "assistant", "the assistant"];
+    let names = [
+        "user",
+        "the user",
+        "assistant",
+        "the assistant",
+        "you ",
+        "human",
+        "operator",
+        "owner",
+    ];
     names.iter().any(|name| bare.starts_with(name))
 }
 
@@ -405,7 +421,8 @@ mod tests {
         let told = told(text);
         let item = "\n- Sort the rows of src/rows.rs after each batch.";
         assert!(
-            told.contains(&format!("I decided against them:{item}")),
+            told.iter()
+                .any(|it| it.ends_with(&format!("I decided against them:{item}"))),
             "{told:?}"
         );
         let long = format!(
@@ -417,7 +434,7 @@ mod tests {
             panic!("one entry")
         };
         assert!(
-            entry.starts_with("… ") && entry.ends_with(&format!(" never do:{item}")),
+            entry.starts_with("In the old system") && entry.ends_with(&format!(" never do:{item}")),
             "{entry}"
         );
     }

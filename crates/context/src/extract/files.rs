@@ -185,10 +185,14 @@ pub(super) fn take(files: &mut HashMap<String, File>, effect: Effect, number: us
 
 #[cfg(test)]
 mod tests {
+    use crate::counter::Heuristic;
     use crate::extract::artefacts::Artefacts;
+    use crate::extract::extract;
     use crate::extract::steps::steps;
     use crate::extract::tests::{call, placed, result};
+    use crate::summary::Field;
     use crate::turn::Outcome;
+    use crate::units::Tokens;
 
     #[test]
     fn files_that_a_command_removes_or_moves_are_told_so() {
@@ -227,5 +231,25 @@ mod tests {
         assert_eq!(states("git mv c.rs d.rs"), ["/p/c.rs: moved to d.rs"]);
         assert!(states("rm a.md").is_empty(), "two have this name");
         assert!(states("cd x && rm c.rs").is_empty());
+    }
+
+    #[test]
+    fn tools_name_files_and_texts_in_many_ways() {
+        let opencode = r#"{"filePath":"/p/rows.rs","oldString":"a","newString":"fn load() {}"}"#;
+        let gemini = r#"{"absolute_path":"/p/order.rs","content":"fn order() {}\n"}"#;
+        let turns = placed([
+            call("edit", opencode),
+            result("ok", Outcome::Succeeded),
+            call("write_file", gemini),
+            result("ok", Outcome::Succeeded),
+        ]);
+        let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+        assert_eq!(
+            summary.entries(Field::Done),
+            [
+                "/p/order.rs: written (1 line): order",
+                "/p/rows.rs: changed once: load",
+            ]
+        );
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::clip::{clip, clip_lines};
 use super::fields::by_assistant;
+use super::here_documents;
 use super::secrets::handles_secrets;
 use super::steps::{Action, NEW, OLD, PATHS, Step, file_name};
 use super::tasks;
@@ -166,13 +167,18 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         Value::Object(members) => {
             let change = change(&step.arguments).filter(|_| !is_secret);
             for (key, value) in members {
-                if is_secret && !PATHS.contains(&&**key) {
+                if is_secret && !PATHS.contains(&&**key) && script.is_none() {
                     continue;
                 }
                 // A description beside a command says the same as the command.
                 let is_told = (script.is_some() && key == "description")
                     || (change.is_some() && (OLD.contains(&&**key) || NEW.contains(&&**key)));
                 let script = script.as_deref().filter(|_| step.is_command(key));
+                // The documents of a script may be such files.
+                let rest = script
+                    .filter(|_| is_secret)
+                    .map(|it| here_documents::split(it).1);
+                let script = rest.as_deref().or(script);
                 let ran = script.and_then(|line| argument(&Value::from(line)));
                 let value = ran.or_else(|| argument(value));
                 let Some(value) = value.filter(|_| !is_told && out.len() <= CALL) else {

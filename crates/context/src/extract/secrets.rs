@@ -1,9 +1,13 @@
 //! Files that hold secrets, by their names. Nothing is quoted from them.
 
-use super::steps::{Action, Step};
+use serde_json::Value;
 
-/// How the names of such files begin.
-const BEGIN: [&str; 12] = [
+use super::steps::{Action, PATHS, Step};
+
+/// Told instead of an output that may show secrets.
+pub(super) const HIDDEN: &str = "(not quoted, since the file may hold secrets)";
+/// The names of such files, as their beginnings.
+const BEGIN: [&str; 7] = [
     ".env",
     ".npmrc",
     ".netrc",
@@ -11,11 +15,6 @@ const BEGIN: [&str; 12] = [
     ".pypirc",
     ".git-credentials",
     ".htpasswd",
-    "kubeconfig",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
 ];
 /// How they end.
 const END: [&str; 11] = [
@@ -31,6 +30,16 @@ const END: [&str; 11] = [
     ".kdbx",
     ".tfvars",
 ];
+/// Names of such files, which may have an end of [`DATA`].
+const NAMES: [&str; 7] = [
+    "kubeconfig",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "credentials",
+    "secrets",
+];
 /// Words in the names of such files of data. Code that handles secrets has them in its name too.
 const WORDS: [&str; 4] = ["credential", "secret", "service-account", "service_account"];
 /// The ends of files of data.
@@ -45,28 +54,56 @@ const DATA: [&str; 9] = [
     "txt",
     "properties",
 ];
+/// The ends of files that show how such a file looks, and of public keys.
+const PUBLIC: [&str; 5] = [".example", ".sample", ".template", ".dist", ".pub"];
+/// What stands around a path in a command.
+const AROUND: [char; 10] = ['\'', '"', '`', '<', '>', ';', '(', ')', '@', '&'];
 
 /// Returns true if the file at this path is likely to hold passwords or keys.
 pub(super) fn holds_secrets(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let name = name.to_ascii_lowercase();
-    let is_data = name
-        .rsplit_once('.')
-        .is_none_or(|(_, end)| DATA.contains(&end));
-    BEGIN.iter().any(|it| name.starts_with(it))
-        || END.iter().any(|it| name.ends_with(it))
-        || is_data && WORDS.iter().any(|it| name.contains(it))
+    let path = path.to_ascii_lowercase();
+    let (folder, name) = path.rsplit_once(['/', '\\']).unwrap_or(("", &*path));
+    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_data = DATA.contains(&end) && !folder.ends_with("workflows");
+    // A folder of code may have such a name too.
+    let is_hidden = folder.contains("/.") || folder.starts_with('.');
+    let is_named =
+        NAMES.contains(&stem) && (is_data || end.is_empty() && (is_hidden || stem.contains('_')));
+    let is_known =
+        BEGIN.iter().any(|it| name.starts_with(it)) || END.iter().any(|it| name.ends_with(it));
+    (is_known || is_named || is_data && WORDS.iter().any(|it| name.contains(it)))
+        && !PUBLIC.iter().any(|it| name.ends_with(it))
 }
 
-/// Returns true if a call reads or changes such a file.
+/// Returns true if a call reads or changes such a file by a tool for files.
 pub(super) fn handles_secrets(step: &Step<'_>) -> bool {
-    step.actions().iter().any(|action| match action {
+    let is_it = |action: &Action| match action {
         Action::Wrote(path, _)
         | Action::Changed(path)
         | Action::Deleted(path)
         | Action::Read(path) => holds_secrets(path),
         Action::Ran(_) | Action::Other => false,
-    })
+    };
+    let named = PATHS.iter().filter_map(|name| step.arguments.get(name));
+    let mut named = named.filter_map(Value::as_str);
+    named.any(holds_secrets) || step.actions().iter().any(is_it)
+}
+
+/// Returns true if the result of a call may show what stands in such a file: a command may name it too.
+pub(super) fn shows_secrets(step: &Step<'_>) -> bool {
+    let script = step.script();
+    let mut words = script
+        .iter()
+        .flat_map(|it| it.split(|it: char| it.is_whitespace() || it == '='));
+    // `jq .key` names no file.
+    let is_path = |word: &str| {
+        !word.starts_with('.') || BEGIN.iter().any(|it| word.starts_with(it)) || word.contains('/')
+    };
+    let names = words.any(|word| {
+        let word = word.trim_matches(AROUND);
+        is_path(word) && holds_secrets(word)
+    });
+    names || handles_secrets(step)
 }
 
 #[cfg(test)]
@@ -88,9 +125,9 @@ mod tests {
             "credentials.json",
             "client_secret_7.json",
             "secrets.yaml",
-            "secrets",
             "service-account-dev.json",
             "/home/me/.ssh/id_ed25519",
+            "/home/me/.aws/credentials",
             "tls.pem",
         ] {
             assert!(holds_secrets(path), "{path}");
@@ -111,12 +148,20 @@ mod tests {
         let edit =
             serde_json::json!({"file_path": "/p/.env", "old_string": "a", "new_string": new});
         let read = r#"{"file_path":"/p/.env"}"#;
-        let steps = [
-            call("Edit", &edit.to_string()),
-            result("ok", Outcome::Succeeded),
+        let shown = [
             call("Read", read),
-            result(new, Outcome::Succeeded),
+            call("view", r#"{"command":"view","path":"/p/.env"}"#),
+            call("Bash", r#"{"command":"cat /p/.env"}"#),
+            call("Bash", r#"{"command":"git diff '.env' && ls"}"#),
         ];
+        let ok = result("ok", Outcome::Succeeded);
+        let shown = shown
+            .into_iter()
+            .flat_map(|call| [call, result(new, Outcome::Succeeded)]);
+        let steps: Vec<TurnDraft> = [call("Edit", &edit.to_string()), ok]
+            .into_iter()
+            .chain(shown)
+            .collect();
         let later = (0..40).flat_map(|n| {
             let input = format!(r#"{{"command":"cargo test -p part_{n}"}}"#);
             [
@@ -132,6 +177,7 @@ mod tests {
             let turns = placed(std::iter::once(asks).chain(turns));
             let summary = extract(&turns, &[], Tokens::new(3_000), &Heuristic).render();
             assert!(summary.contains(".env"), "{summary}");
+            assert!(!summary.contains("no output"), "{summary}");
             assert!(
                 !summary.contains("sk_live") && !summary.contains("API_KEY"),
                 "{summary}"

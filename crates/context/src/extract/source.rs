@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::folder;
 use super::namesakes::Namesakes;
-use super::secrets::handles_secrets;
+use super::secrets::{handles_secrets, shows_secrets};
 use super::steps::{self, COMMANDS, PATHS, SOUGHT, Step};
 use crate::client_summary::is_client_summary;
 use crate::identifiers;
@@ -152,8 +152,8 @@ struct Called {
     changes: bool,
     /// True if it searches and may print the numbers of lines.
     numbers_lines: bool,
-    /// True if the file holds secrets.
-    is_secret: bool,
+    /// True if the file holds secrets, and if the result may show some.
+    is_secret: (bool, bool),
 }
 
 impl Called {
@@ -162,14 +162,15 @@ impl Called {
             about: namesakes.about(step).into(),
             changes: step.changes(),
             numbers_lines: step.numbers_lines(),
-            is_secret: handles_secrets(step),
+            is_secret: (handles_secrets(step), shows_secrets(step)),
         }
     }
 }
 
 /// The piece of a part of a call's, or of its result.
 fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, called: Called) -> Option<Piece<'a>> {
-    if called.is_secret {
+    let (is_secret, shows_secrets) = called.is_secret;
+    if is_secret || shows_secrets && matches!(part, Part::Result(_)) {
         return None;
     }
     let said = turn.provenance() == Provenance::Said;

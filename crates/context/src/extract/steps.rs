@@ -6,13 +6,17 @@ use serde_json::Value;
 
 use super::command_line;
 use super::here_documents::{self, Document};
+use super::secrets::{HIDDEN, shows_secrets};
 use super::verdicts::passed;
 use crate::refusal::{BY_THE_USER, BY_WORDS, refusal, reported};
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
-pub(super) const PATHS: [&str; 6] = [
+pub(super) const PATHS: [&str; 9] = [
     "file_path",
+    "filePath",
+    "absolute_path",
+    "notebookPath",
     "path",
     "notebook_path",
     "filename",
@@ -24,12 +28,14 @@ pub(super) const SOUGHT: [&str; 3] = ["pattern", "regex", "glob"];
 /// Names under which tools take the whole content of a file.
 pub(super) const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
 /// Names under which tools take the text that a change removes, and the text that takes its place.
-pub(super) const OLD: [&str; 3] = ["old_string", "oldText", "old_str"];
-pub(super) const NEW: [&str; 3] = ["new_string", "newText", "new_str"];
+pub(super) const OLD: [&str; 4] = ["old_string", "oldString", "oldText", "old_str"];
+pub(super) const NEW: [&str; 4] = ["new_string", "newString", "newText", "new_str"];
 /// Names under which tools take a change of a file.
-pub(super) const CHANGES: [&str; 10] = [
+pub(super) const CHANGES: [&str; 12] = [
     "old_string",
     "new_string",
+    "oldString",
+    "newString",
     "edits",
     "diff",
     "patch",
@@ -432,6 +438,9 @@ impl Step<'_> {
         }
         if self.is_refused() {
             return Some(BY_THE_USER);
+        }
+        if shows_secrets(self) {
+            return Some(HIDDEN);
         }
         let lines = || {
             let lines = without_reminder(&result.text).lines().map(bare);
