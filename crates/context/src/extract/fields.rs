@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::agreed::agreed;
 use super::artefacts::Artefacts;
+use super::carried::carry;
 use super::clip::{CUT, clip};
 use super::files::File;
 use super::folder::Folder;
@@ -79,6 +80,7 @@ pub(super) fn fill(
     commands(&mut page, &done, share(0.14));
     errors(&mut page, (known, &done), share(0.1));
     decisions(&mut page, (known, typed), share(0.14));
+    carry(&mut page, known, &done, share(0.4));
     refusals(&mut page, known, share(0.35));
     dead_ends(&mut page, known, share(0.08));
     purposes_of(&mut page, known, told, share(0.12));
@@ -105,7 +107,7 @@ pub(super) fn fill_done(
 }
 
 /// Entries being written, with what is left of the budget.
-struct Page<'a> {
+pub(super) struct Page<'a> {
     summary: &'a mut Summary,
     counter: &'a dyn TokenCounter,
     left: Tokens,
@@ -134,7 +136,7 @@ impl<'a> Page<'a> {
 
     /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
     /// stands there.
-    fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
+    pub(super) fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
         if self.said.contains(entry) {
             return true;
         }

@@ -13,7 +13,7 @@ const LINE: usize = 32;
 const NAMES: &str = "files with relative paths are in ";
 
 /// The beginnings of a file's state.
-const STATES: [&str; 5] = ["written (", "created", "changed ", "deleted", "not changed"];
+pub(super) const STATES: [&str; 5] = ["written (", "created", "changed ", "deleted", "not changed"];
 
 /// An absolute path that ends with `/`; empty where no folder is worth its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,7 @@
 
 mod agreed;
 mod artefacts;
+mod carried;
 mod census;
 mod clip;
 mod command_line;
