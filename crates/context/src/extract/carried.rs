@@ -4,7 +4,7 @@ use super::artefacts::Artefacts;
 use super::fields::{Known, Page};
 use super::folder::{self, STATES};
 use super::steps::ends_in;
-use super::tasks;
+use super::tasks::{self, State};
 use crate::summary::{Field, Summary};
 use crate::units::Tokens;
 use crate::user_words::newest_summary;
@@ -18,6 +18,9 @@ const SHARES: [(Field, f64); 5] = [
     (Field::DeadEnds, 0.15),
 ];
 
+/// The words behind a task that was open then.
+const THEN: &str = " (in the earlier summary)";
+
 /// Adds what the newest summary of ours among the turns says, and what nothing newer replaces, in at most `budget`
 /// tokens. Of what was done these are commits and files: commands of long ago say little.
 pub(super) fn carry(page: &mut Page<'_>, known: &Known<'_>, done: &Artefacts, budget: Tokens) {
@@ -29,7 +32,10 @@ pub(super) fn carry(page: &mut Page<'_>, known: &Known<'_>, done: &Artefacts, bu
         .into_iter()
         .map(|task| task.text)
         .collect();
-    let behind = |entry: &str| entry.split_once(": ").map(|(_, text)| text.to_owned());
+    let behind = |entry: &str| {
+        let (_, text) = entry.split_once(": ")?;
+        Some(text.trim_end_matches(THEN).to_owned())
+    };
     let stands = |field: Field, entry: &str| match field {
         Field::Tasks => behind(entry).is_some_and(|text| !tasks.contains(&text)),
         Field::Done => entry.starts_with("commit ") || is_kept(entry, done),
@@ -41,9 +47,15 @@ pub(super) fn carry(page: &mut Page<'_>, known: &Known<'_>, done: &Artefacts, bu
         let mut room = budget.scaled(share).min(left);
         let before = room;
         for entry in earlier.entries(field) {
-            if stands(field, entry) {
-                page.add(field, entry, &mut room);
+            if !stands(field, entry) {
+                continue;
             }
+            // A newer step may have changed the task by its number alone.
+            let is_open = field == Field::Tasks && !entry.starts_with(State::Closed.as_str());
+            match is_open && !entry.ends_with(THEN) {
+                true => page.add(field, &format!("{entry}{THEN}"), &mut room),
+                false => page.add(field, entry, &mut room),
+            };
         }
         left = left.saturating_sub(before.saturating_sub(room));
     }
@@ -144,7 +156,10 @@ mod tests {
             Field::Decisions,
             "the user answered \"yes\" (turn 3) to: Shall I lock the reader?",
         );
-        has(Field::Tasks, "open: mend the writer");
+        has(
+            Field::Tasks,
+            "open: mend the writer (in the earlier summary)",
+        );
         has(Field::Tasks, "closed: sort the rows");
         has(Field::Done, "commit 4f5e6d7 on main: Lock the reader");
         has(Field::Done, "rows.rs: changed once");
