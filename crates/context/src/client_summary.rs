@@ -26,7 +26,7 @@ fn begins(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// The place in a summary behind the client's words, and behind what the model thought aloud before it wrote it.
+/// The beginning of the summary itself, behind the client's words and the model's draft.
 #[must_use]
 pub(crate) fn body(text: &str) -> usize {
     if !is_client_summary(text) {

@@ -193,7 +193,7 @@ impl Summary {
         }
     }
 
-    /// The entries of a field: one line each, not empty, without list marks.
+    /// The entries of a field, not empty and without list marks. Lines below the first may be indented.
     #[must_use]
     pub fn entries(&self, field: Field) -> &[String] {
         self.entries.get(field as usize).map_or(&[], Vec::as_slice)

@@ -1,4 +1,4 @@
-//! What an earlier summary of ours says, field by field: the turns that it replaced are not there to be read again.
+//! The fields of an earlier summary of ours. The turns that it replaced are gone, so what it says is carried on.
 
 use super::artefacts::Artefacts;
 use super::fields::{Known, Page};

@@ -219,7 +219,7 @@ impl Page {
     }
 }
 
-/// A line that introduces others. What a colon stands behind says most; a title says most at its beginning.
+/// A line that introduces others, shortened. Before a colon the end of the line says most, in a title the beginning.
 fn introduction(line: &str) -> String {
     let opens = line.trim_end_matches(['*', '_']).ends_with([':', '：']);
     if !opens {
@@ -237,7 +237,10 @@ fn introduction(line: &str) -> String {
     let end = line.get(line.ceil_char_boundary(line.len() - LEAD)..);
     let end = end.unwrap_or_default();
     let end = end.split_once(' ').map_or(end, |(_, words)| words);
-    format!("{start} {end}")
+    match start.is_empty() {
+        true => format!("{CUT}{end}"),
+        false => format!("{start} {end}"),
+    }
 }
 
 /// Returns true if a line that introduces others would make them pass for a person's, a file's or a command's words:
@@ -395,6 +398,12 @@ mod tests {
                 "The channel of src/order.rs keeps the order instead.",
             ]
         );
+    }
+
+    #[test]
+    fn a_long_line_without_blanks_is_marked_where_it_is_cut() {
+        let lead = super::introduction(&format!("{}：", "次の方法は決して使わない".repeat(20)));
+        assert!(lead.starts_with('…') && lead.ends_with('：'), "{lead}");
     }
 
     #[test]

@@ -5,15 +5,15 @@
 //! things out but can not get them wrong.
 //!
 //! 1. The user's own words come first, verbatim ([`crate::user_words`]).
-//! 2. A fifth of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
-//!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
+//! 2. A fifth of the rest, and more of a small one, goes to the state of the work: goal, decisions, tasks open and
+//!    closed, files and commands with their last known state, errors and what ended them, dead ends.
 //! 3. The last steps stand at the end, a line a step ("Where the work stands"): two thirds of a small summary, an
 //!    eighth of a large one, a sixth where no newer messages follow it.
 //! 4. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation, behind the
-//!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
-//!    the identifiers that it holds: a census tells where, how often, how lately and by whom each is written,
-//!    and a logistic function of these the chance that it is needed again. Identifiers that the tail or the
-//!    user's words show anyway count as nothing.
+//!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by
+//!    itself, the more the newer it is, and the identifiers that it holds: a census tells where, how often, how lately
+//!    and by whom each is written, and a logistic function of these the chance that it is needed again. Identifiers
+//!    that the tail or the user's words show anyway count as nothing.
 //! 5. Likely identifiers that found no quotation stand under "Identifiers" as names, by file and command.
 //!
 //! The classes of the turns say what is quoted: preserved turns are the user's words, required ones weigh more
