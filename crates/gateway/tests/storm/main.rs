@@ -73,16 +73,12 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_what_is_too_long() {
-        for seed in 1..=8 {
-            voyage::run_refused(seed, false);
-        }
+        (1..=8).for_each(voyage::run_refused);
     }
 
     #[test]
     fn nobody_waits_for_a_model_that_does_not_answer() {
-        // About one run in eight has a model write a summary.
-        let asked: u64 = (1..=24).map(|seed| voyage::run_refused(seed, true)).sum();
-        assert!(asked > 0, "no model was asked for a summary");
+        (1..=12).for_each(voyage::run_silent);
     }
 
     /// The gateway that the storm starts, kills and starts again. Without being told where to serve, it shows that

@@ -19,6 +19,10 @@ use crate::vessel::{Vessel, WINDOW, clock, patient};
 use crate::weather::{Fault, Seen, Weather};
 
 const STEPS: u64 = 12;
+/// The steps within which a model is asked for a summary.
+const MOST_STEPS: u64 = 100;
+/// The time that a background task has to begin before the next step.
+const BREATH: Duration = Duration::from_millis(50);
 /// The longest that an answer without a fault of the provider may take, whoever holds the store.
 const PROMPT: Duration = Duration::from_secs(4);
 /// The longest that ending in order may take.
@@ -116,49 +120,30 @@ pub fn run(seed: u64) -> Tally {
     std::mem::take(&mut voyage.tally)
 }
 
-/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly. With
-/// `is_silent`, the provider never answers when it is asked for a summary, and in every other run refuses only every
-/// sixth request. Returns how often it was asked.
-#[expect(clippy::disallowed_methods, reason = "people wait in real time")]
-pub fn run_refused(seed: u64, is_silent: bool) -> u64 {
+/// A conversation whose requests the provider refuses twice each as too long. Each is answered promptly.
+pub fn run_refused(seed: u64) {
     let mut voyage = Voyage::new(seed);
-    if is_silent {
-        voyage.weather.fall_silent_to_summaries();
-    }
-    let every = if is_silent && seed.is_multiple_of(2) {
-        6
-    } else {
-        1
-    };
     for step in 0..STEPS {
-        let messages = voyage.next(step);
-        voyage.talker.messages.extend(messages);
-        // In between, a summary is asked for in the background.
-        if step % every == every - 1 {
-            let refusals = [Fault::TooLong(3), Fault::TooLong(0)];
-            voyage.weather.strike(refusals);
-        }
-        let url = voyage.vessel.url();
-        for attempt in 0..2 {
-            let began = Instant::now();
-            let came = voyage.talker.send(&url, step % 2 == 0);
-            let (took, seen) = (began.elapsed(), voyage.weather.calm());
-            assert!(
-                took < patient(PROMPT),
-                "seed {seed}, step {step}: {took:?}, {came:?}"
-            );
-            voyage.is_valid(&seen);
-            match came {
-                Came::Answered(messages) => {
-                    voyage.talker.messages.extend(messages);
-                    break;
-                }
-                // There was nothing to make smaller.
-                came => assert!(attempt == 0, "seed {seed}, step {step}: {came:?}"),
-            }
-        }
+        voyage.say_promptly(step, true);
     }
-    voyage.weather.unanswered()
+}
+
+/// A conversation that grows until a model is asked for a summary, which never comes. Each request is answered
+/// promptly, also those that the provider refuses twice as too long: in odd runs from the start, in all runs while
+/// the model is silent.
+pub fn run_silent(seed: u64) {
+    let mut voyage = Voyage::written(seed);
+    voyage.weather.fall_silent_to_summaries();
+    let before = if seed.is_multiple_of(2) { 0 } else { STEPS };
+    let mut step = 0;
+    while step < before || !voyage.is_summary_asked_for() {
+        assert!(step < MOST_STEPS, "seed {seed}: no model was asked");
+        voyage.say_promptly(step, step < before);
+        step += 1;
+    }
+    for step in step..step + 3 {
+        voyage.say_promptly(step, true);
+    }
 }
 
 impl Drop for Voyage {
@@ -169,6 +154,18 @@ impl Drop for Voyage {
 
 impl Voyage {
     fn new(seed: u64) -> Self {
+        // By dice of its own: the rest of a run stays what its seed says.
+        let mut kind = Dice::new(!seed);
+        let dialect = dialect(&mut kind);
+        Self::of(seed, dialect, kind.once_in(2))
+    }
+
+    /// A voyage whose summaries a model writes.
+    fn written(seed: u64) -> Self {
+        Self::of(seed, dialect(&mut Dice::new(!seed)), true)
+    }
+
+    fn of(seed: u64, dialect: Dialect, is_written: bool) -> Self {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -184,11 +181,6 @@ impl Voyage {
         });
         let folder = tempfile::tempdir().unwrap();
         let weather = Weather::before(&provider.url());
-        // By dice of its own: the rest of a run stays what its seed says.
-        let mut kind = Dice::new(!seed);
-        let dialects = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
-        let dialect = dialects[usize::try_from(kind.below(3)).unwrap()];
-        let is_written = kind.once_in(2);
         Self {
             seed,
             dice: Dice::new(seed),
@@ -202,6 +194,45 @@ impl Voyage {
             _provider: (runtime, provider),
             _folder: folder,
         }
+    }
+
+    /// Says one thing and is answered promptly, also where the provider refuses it twice as too long.
+    #[expect(clippy::disallowed_methods, reason = "people wait in real time")]
+    fn say_promptly(&mut self, step: u64, is_refused: bool) {
+        let messages = self.next(step);
+        self.talker.messages.extend(messages);
+        if is_refused {
+            self.weather.strike([Fault::TooLong(3), Fault::TooLong(0)]);
+        }
+        let (url, seed) = (self.vessel.url(), self.seed);
+        for attempt in 0..2 {
+            let began = Instant::now();
+            let came = self.talker.send(&url, step.is_multiple_of(2));
+            let (took, seen) = (began.elapsed(), self.weather.calm());
+            assert!(
+                took < patient(PROMPT),
+                "seed {seed}, step {step}: {took:?}, {came:?}"
+            );
+            self.is_valid(&seen);
+            match came {
+                Came::Answered(messages) => {
+                    self.talker.messages.extend(messages);
+                    return;
+                }
+                // There was nothing to make smaller.
+                came => assert!(attempt == 0, "seed {seed}, step {step}: {came:?}"),
+            }
+        }
+    }
+
+    /// Returns true once a model was asked for a summary. A background task gets a moment to ask.
+    #[expect(clippy::disallowed_methods, reason = "a task of another process")]
+    fn is_summary_asked_for(&self) -> bool {
+        let began = Instant::now();
+        while self.weather.unanswered() == 0 && began.elapsed() < BREATH {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.weather.unanswered() > 0
     }
 
     /// Says one thing until it is answered.
@@ -467,6 +498,11 @@ impl Voyage {
             .unwrap();
         assert_eq!(known, turns.len(), "seed {seed}: a turn was lost");
     }
+}
+
+fn dialect(dice: &mut Dice) -> Dialect {
+    let all = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
+    all[usize::try_from(dice.below(3)).unwrap()]
 }
 
 /// The trouble around one message.

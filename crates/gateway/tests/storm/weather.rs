@@ -69,10 +69,11 @@ const STREAMS: [&[u8]; 6] = [
 ];
 
 /// Words by which each kind of request for a summary is known.
-const SUMMARIES: [&str; 3] = [
+const SUMMARIES: [&str; 4] = [
     "You write the record that will stand in place",
     "Write the record of this conversation",
     "\"compaction\":{\"type\":\"summarize\"",
+    "{\"type\":\"compaction_trigger\"}",
 ];
 
 /// The words of providers for a request that is too long.
