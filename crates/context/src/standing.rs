@@ -3,12 +3,13 @@
 //! Clients put instructions of a project, the environment, lists of tools and skills into messages. A summary
 //! of them is no instruction, so they stay byte for byte in front of every view, a newer version in the place
 //! of the older. A newer text that says little of what the older says adds to it, and both stand: a client that
-//! listed its skills lists only the new one later. They are recognised by their form and place, not by the names
+//! listed its skills lists only the new one later. So does one that lacks a typed line of the older: a person may
+//! have typed it behind the client's matter. They are recognised by their form and place, not by the names
 //! of tags:
 //!
 //! - before the first answer, every text that holds wrapped matter, and every text that is followed by another
 //!   one of the user's: what the person asks comes last;
-//! - later, every text that begins like one of those (a newer version);
+//! - later, every text that begins like one of those and types no other line (a newer version);
 //! - later, every text that is wrapped as a whole, while it is short;
 //! - the texts behind a call of a skill, up to the next answer;
 //! - results that load tools (`tool_reference`, `tool_search_output`), with their calls.
@@ -44,7 +45,7 @@ pub fn room(window: Tokens) -> Tokens {
     window.scaled(SHARE)
 }
 
-/// The standing matter of a conversation, without its words: some 60 bytes an entry, and 4 a line.
+/// The standing matter of a conversation, without its words: some 80 bytes an entry, and 4 to 8 a line.
 #[derive(Clone, Debug)]
 pub struct Standing {
     entries: Vec<Entry>,
@@ -75,6 +76,8 @@ pub struct Entry {
     key: u64,
     /// The lines by which a version is told from an addition, sorted.
     lines: Box<[u32]>,
+    /// The lines that a person may have typed, sorted.
+    typed: Box<[u32]>,
     /// True if it came after the first answer and nothing like it stood in the beginning.
     is_late: bool,
     /// The turn that holds the next version.
@@ -175,8 +178,12 @@ impl Standing {
         for (number, (part, text)) in texts.enumerate() {
             let matter = Matter::Text { text: number, part };
             let size = turn.tokens().scaled(text.len() as f64 / all.max(1) as f64);
-            let new = entry(index, matter, size, text);
-            let (wraps, types) = form(text);
+            let (wraps, typed) = form(text);
+            let types = !typed.is_empty();
+            let new = Entry {
+                typed,
+                ..entry(index, matter, size, text)
+            };
             if !self.is_answered {
                 if let Some(before) = self.asked.take() {
                     self.put(before);
@@ -201,7 +208,8 @@ impl Standing {
 
     fn begins_like_an_early_one(&self, new: &Entry) -> bool {
         let early = self.entries.iter().filter(|it| !it.is_late);
-        early.into_iter().any(|it| it.key == new.key)
+        let is_like = |it: &Entry| it.key == new.key && is_part(&new.typed, &it.typed);
+        early.into_iter().any(is_like)
     }
 
     fn put(&mut self, new: Entry) {
@@ -309,7 +317,8 @@ impl Standing {
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let lines = self.entries.iter().map(|it| size_of_val(&*it.lines));
+        let lines = self.entries.iter();
+        let lines = lines.map(|it| size_of_val(&*it.lines) + size_of_val(&*it.typed));
         self.entries.capacity() * size_of::<Entry>()
             + self.remarks.capacity() * size_of::<PartOf>()
             + lines.sum::<usize>()
@@ -317,11 +326,11 @@ impl Standing {
 }
 
 impl Entry {
-    /// Returns true if this text says most of what an older one says, line by line.
+    /// Returns true if this text says most of what an older one says, line by line, and all of what was typed.
     fn is_version_of(&self, older: &Self) -> bool {
         let known = |line: &&u32| self.lines.binary_search(line).is_ok();
         let said = older.lines.iter().filter(known).count();
-        self.key == older.key && said * 2 >= older.lines.len()
+        self.key == older.key && said * 2 >= older.lines.len() && is_part(&older.typed, &self.typed)
     }
 
     /// Returns true if it is the newest version in front of `cut`.
@@ -388,6 +397,7 @@ fn entry(turn: usize, matter: Matter, tokens: Tokens, text: &str) -> Entry {
         tokens,
         key: hash(text, WORDS),
         lines: lines(text),
+        typed: Box::default(),
         is_late: false,
         replaced: None,
     }
@@ -400,12 +410,35 @@ fn loads(turn: &Turn) -> bool {
         .any(|part| matches!(part, Part::Opaque(block) if LOADS.contains(&&*block.kind)))
 }
 
-/// Returns whether a text holds wrapped lines, and whether it holds typed ones.
-fn form(text: &str) -> (bool, bool) {
+/// Returns whether a text holds wrapped lines, and the hashes of its other lines, sorted; of many lines, one hash of all.
+fn form(text: &str) -> (bool, Box<[u32]>) {
     let lines = spoken::sorted(text);
     let wraps = lines.iter().any(|(_, sort)| *sort == Sort::Wrapped);
-    let typed = |(line, sort): &(&str, Sort)| *sort != Sort::Wrapped && !line.trim().is_empty();
-    (wraps, lines.iter().any(typed))
+    let typed = lines.iter().filter(|(_, sort)| *sort != Sort::Wrapped);
+    let typed = typed.map(|(line, _)| line.trim());
+    let mut typed: Vec<&str> = typed.filter(|line| !line.is_empty()).collect();
+    let all;
+    if typed.len() > LINES {
+        all = typed.join("\n");
+        typed = vec![&all];
+    }
+    let mut typed: Vec<u32> = typed.into_iter().map(whole).collect();
+    typed.sort_unstable();
+    typed.dedup();
+    (wraps, typed.into())
+}
+
+/// The hash of a whole line. A client's heading may name another path: `# AGENTS.md instructions for /home/me`.
+fn whole(line: &str) -> u32 {
+    match line.starts_with("# ") && !line.contains('\n') {
+        true => hash(line, usize::MAX) as u32,
+        false => short(blake3::Hasher::new().update(line.as_bytes())) as u32,
+    }
+}
+
+/// Returns true if all of these sorted hashes are among the others.
+fn is_part(some: &[u32], of: &[u32]) -> bool {
+    some.iter().all(|it| of.binary_search(it).is_ok())
 }
 
 /// The hash of the first words of a text, without digits, and without paths, which change.

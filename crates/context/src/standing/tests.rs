@@ -2,7 +2,7 @@
 
 use super::{Matter, Standing};
 use crate::counter::Heuristic;
-use crate::extract::{Room, extract_in};
+use crate::extract::{Room, extract, extract_in, front};
 use crate::turn::{
     Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId,
 };
@@ -307,4 +307,67 @@ fn a_text_without_room_is_the_users() {
         "{}",
         summary.render()
     );
+}
+
+/// Each of these messages of the user's stands in front of what replaces the conversation.
+#[track_caller]
+fn check_kept(messages: &[&str], kept: &[&str]) {
+    let drafts = messages.iter().flat_map(|it| [user(&[it]), said("Done.")]);
+    let turns = placed(drafts.collect());
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let front = front(&turns, &summary);
+    let front: Vec<String> = front
+        .iter()
+        .map(|it| it.clone().after(TurnId::ROOT, &Heuristic).readable())
+        .collect();
+    let front = front.join("\n");
+    for line in kept {
+        assert!(front.contains(line), "{line} is not in {front}");
+    }
+}
+
+#[test]
+fn words_typed_behind_a_reminder_stay() {
+    let reminded = |words: &str| {
+        format!("<system-reminder>\nThe list of tasks is empty.\n</system-reminder>\n{words}")
+    };
+    let rules = [
+        "Leave port 8443 closed.",
+        "Leave port 9443 open.",
+        "Sort the rows.",
+    ];
+    let messages = rules.map(reminded);
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    check_kept(&messages, &rules);
+    let opened = |words: &str| format!("<ide_opened_file>a.rs</ide_opened_file>\n{words}");
+    let messages = rules.map(opened);
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    check_kept(&messages, &rules);
+}
+
+#[test]
+fn two_messages_before_the_first_answer_stay() {
+    let first = "Please read the rows of the table first. Never touch payroll_2019.";
+    let second = "Please read the rows of the table first. Then sort them.";
+    let drafts = vec![
+        user(&[first]),
+        user(&[second]),
+        user(&["Go on."]),
+        said("Done."),
+    ];
+    check(drafts, 4, &[(0, 0), (1, 0)]);
+}
+
+#[test]
+fn a_heading_with_another_path_is_no_typed_line() {
+    let rules = |path: &str| {
+        format!("# AGENTS.md instructions for {path}\n\n<INSTRUCTIONS>\nNo tabs.\n</INSTRUCTIONS>")
+    };
+    let (old, new) = (rules("/p/a"), rules("/p/b"));
+    let drafts = vec![
+        user(&[&old, "Sort."]),
+        said("Done."),
+        user(&[&new, "Go on."]),
+    ];
+    check(drafts, 3, &[(2, 0)]);
 }
