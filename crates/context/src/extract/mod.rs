@@ -32,6 +32,7 @@ mod files;
 mod folder;
 mod here_documents;
 mod lines;
+mod messages;
 mod namesakes;
 mod purposes;
 pub mod receipt;

@@ -9,7 +9,8 @@ use super::clip::{clip, clip_lines};
 use super::fields::by_assistant;
 use super::here_documents;
 use super::secrets::handles_secrets;
-use super::steps::{Action, NEW, OLD, PATHS, Step, file_name};
+use super::steps::{Action, CHANGES, NEW, OLD, PATHS, Step, file_name};
+use super::story::FILLER;
 use super::tasks;
 use crate::client_summary::is_client_summary;
 use crate::counter::TokenCounter;
@@ -72,6 +73,8 @@ pub(super) fn lines(
     let mut before = String::new();
     let mut named = HashSet::new();
     let mut may_report = true;
+    // A call that the user spoke behind gets no result any more.
+    let spoken = turns.iter().rposition(is_spoken).unwrap_or(0);
     let mut calls = steps.iter().rev();
     let parts = turns
         .iter()
@@ -91,13 +94,14 @@ pub(super) fn lines(
             Part::Text(text) => statement(turn, text, STATEMENT).map(Told::Said),
             Part::Call(_) => {
                 may_report = false;
-                calls.next().map(Told::Called)
+                let step = calls.next();
+                step.map(|step| Told::Called(step, step.turn < spoken))
             }
             _ => None,
         };
         let Some(part) = part else { continue };
         let line = part.line(&mut named);
-        if line == before {
+        if line == before || part.is_bare_task(&line) {
             continue;
         }
         let cost = counter.count(&as_item(&line));
@@ -119,23 +123,37 @@ pub(super) fn lines(
 enum Told<'s, 'a> {
     /// A statement.
     Said(String),
-    /// A call.
-    Called(&'s Step<'a>),
+    /// A call, and true if the user spoke behind it.
+    Called(&'s Step<'a>, bool),
 }
 
 impl Told<'_, '_> {
+    /// Returns true if a line only names a tool that keeps tasks: the list tells what it did.
+    fn is_bare_task(&self, line: &str) -> bool {
+        matches!(self, Self::Called(step, _) if keeps_tasks(step) && line == &*step.call.name)
+    }
+
     fn line(&self, named: &mut HashSet<String>) -> String {
         match self {
             Self::Said(line) => line.clone(),
-            Self::Called(step) => call(step, named),
+            Self::Called(step, is_over) => call(step, *is_over, named),
         }
     }
+}
+
+/// Returns true for a message that the user typed.
+fn is_spoken(turn: &Turn) -> bool {
+    let is_text = |part: &Part| matches!(part, Part::Text(_));
+    turn.role() == Role::User
+        && turn.provenance() == Provenance::Said
+        && turn.parts().iter().any(is_text)
 }
 
 /// A statement of the assistant, of at most so many bytes, or of the user.
 fn statement(turn: &Turn, text: &str, most: usize) -> Option<String> {
     let is_user = turn.role() == Role::User;
     let said = match turn.role() {
+        Role::Assistant if text.trim() == FILLER => return None,
         Role::Assistant => clip_lines(text, most),
         // Text in brackets is a client's, and so is its summary.
         Role::User
@@ -158,11 +176,13 @@ fn statement(turn: &Turn, text: &str, most: usize) -> Option<String> {
 
 /// A call with its arguments, and the telling line of its result. A file is named in full where `named` does not
 /// hold it yet.
-fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
+fn call(step: &Step<'_>, is_over: bool, named: &mut HashSet<String>) -> String {
     let mut out = step.call.name.to_string();
     let action = step.actions().into_iter().next();
     let script = step.script();
     let is_secret = handles_secrets(step);
+    // The list itself tells the state of tasks.
+    let is_task = keeps_tasks(step);
     match &step.arguments {
         Value::Object(members) => {
             let change = change(&step.arguments).filter(|_| !is_secret);
@@ -179,6 +199,8 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
                     .filter(|_| is_secret)
                     .map(|it| here_documents::split(it).1);
                 let script = rest.as_deref().or(script);
+                // Lists of tasks and of changes are told elsewhere.
+                let is_told = is_told || value.is_array() && (is_task || CHANGES.contains(&&**key));
                 let ran = script.and_then(|line| argument(&Value::from(line)));
                 let value = ran.or_else(|| argument(value));
                 let Some(value) = value.filter(|_| !is_told && out.len() <= CALL) else {
@@ -204,6 +226,7 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         _ => out.extend([" ", &clip(&one_line(&step.call.arguments), CALL)]),
     }
     match step.result {
+        None if is_over => out.push_str(" (no result)"),
         None => out.push_str(" (no result yet)"),
         Some(_) if step.is_refused() => {
             out.push_str(" (refused by the user)");
@@ -214,8 +237,6 @@ fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
         Some(_) if script.is_none() && !matches!(action, Some(Action::Other)) => return out,
         Some(_) => {}
     }
-    // The list itself tells the state of tasks.
-    let is_task = keeps_tasks(step);
     let line = step.telling_line().filter(|_| step.failed() || !is_task);
     let line = line.map(|line| clip(line, RESULT));
     if let Some(line) = line.filter(|line| !line.is_empty()) {
@@ -261,14 +282,20 @@ fn change(arguments: &Value) -> Option<(String, String)> {
     ))
 }
 
-/// The lines of the new text from the one in front of the first that is new, where that one is short.
+/// The lines of the new text from the one in front of the first that is new, where that one is short. A change that only
+/// removes lines has none.
 fn from_change<'t>(removed: &str, added: &'t str) -> impl Iterator<Item = &'t str> {
     let old: HashSet<&str> = telling(removed).collect();
     let first = telling(added).position(|line| !old.contains(line));
+    // Of a conflict that is resolved, what stays says most.
+    let is_conflict = removed.contains("<<<<<<<");
+    let only_removes =
+        first.is_none() && !is_conflict && telling(added).count() < telling(removed).count();
     let at = first.unwrap_or(0);
     let before = at.checked_sub(1).and_then(|at| telling(added).nth(at));
     let is_short = before.is_some_and(|line| line.len() <= ARGUMENT);
-    telling(added).skip(at - usize::from(is_short))
+    let lines = telling(added).skip(at - usize::from(is_short));
+    lines.take(if only_removes { 0 } else { usize::MAX })
 }
 
 /// The first of these lines, as many as fit in [`AFTER`] bytes; of a longer one its beginning.
@@ -300,13 +327,18 @@ fn says(line: &str) -> bool {
     line.contains(char::is_alphanumeric)
 }
 
-/// The first line of an argument; none of a flag or a list.
+/// The first line of an argument, or a list or an object in JSON; none of a flag.
 fn argument(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
-        // Lists of tasks and of changes are told elsewhere.
-        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        Value::Bool(_) | Value::Null => return None,
+        Value::Array(_) | Value::Object(_) => {
+            let text = value.to_string();
+            let end = text.floor_char_boundary(text.len().min(2 * ARGUMENT));
+            let mark = if end < text.len() { "…" } else { "" };
+            return Some(format!("{}{mark}", text.get(..end)?));
+        }
     };
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next()?;
@@ -381,6 +413,42 @@ mod tests {
             last_steps(change),
             ["Edit file_path: /p/rows.rs old_string: nothing → new_string: `row_39(); / last();`"]
         );
+    }
+
+    #[test]
+    fn a_change_that_only_removes_lines_brings_nothing() {
+        let edit = |old: &str, new: &str| {
+            let input = serde_json::json!({ "path": "/p/a", "old_string": old, "new_string": new });
+            let done = result("done", Outcome::Succeeded);
+            last_steps([call("Edit", &input.to_string()), done]).remove(0)
+        };
+        assert_eq!(
+            edit("use rows;\nuse sort;\nuse files;", "use rows;\nuse files;"),
+            "Edit path: /p/a old_string: `use sort;` → new_string: nothing"
+        );
+        let conflict = "<<<<<<< HEAD\nuse rows;\n=======\nuse sort;\n>>>>>>> 1a2b3c4";
+        let shown = edit(conflict, "use rows;\nuse sort;");
+        assert!(shown.contains("`use rows; / use sort;`"), "{shown}");
+    }
+
+    #[test]
+    fn a_list_among_the_arguments_is_told() {
+        let input = r#"{"user":"mia_li","flights":[{"flight_number":"HAT136"}],"cabin":"economy"}"#;
+        let booked = |more: &[TurnDraft]| {
+            let booked = [call("book", input)];
+            last_steps(booked.into_iter().chain(more.iter().cloned())).remove(0)
+        };
+        let told = r#"book user: mia_li flights: [{"flight_number":"HAT136"}] cabin: economy"#;
+        assert_eq!(booked(&[]), format!("{told} (no result yet)"));
+        let stopped = TurnDraft::text(Role::User, "Stop, I fly on another day.");
+        assert_eq!(booked(&[stopped]), format!("{told} (no result)"));
+        let todos = r#"{"todos":[{"content":"Sort the rows","status":"pending"}]}"#;
+        let kept = [
+            call("TodoWrite", todos),
+            result("Todos have been modified", Outcome::Succeeded),
+            TurnDraft::text(Role::Assistant, "No response requested."),
+        ];
+        assert!(last_steps(kept).is_empty());
     }
 
     #[test]
@@ -460,6 +528,24 @@ mod tests {
             part,
             good,
             "ok app/rows 0.2s",
+        );
+        let log = "1a2b3c4 Sort the rows\n5d6e7f8 Read the rows";
+        check(
+            "git status; git log --oneline -2",
+            log,
+            good,
+            "1a2b3c4 Sort the rows",
+        );
+        let prompt = "344 rows.csv\n(Open file: n/a)\n(Current directory: /p)\nbash-$";
+        check("wc -l rows.csv", prompt, good, "344 rows.csv");
+        let apart = "Exit code 1\nThe paths are ignored:\n.rows\n\nInstalled 6 hooks";
+        check("sh setup.sh", apart, bad, "The paths are ignored:");
+        let shown = "[lint] ERROR task failed\n\nrows_test.go:17: 17-67 lines are duplicate\n\tt.Fatal(\"no rows\", err)";
+        check(
+            "mise run lint",
+            shown,
+            bad,
+            "rows_test.go:17: 17-67 lines are duplicate",
         );
         let thrown = "src/a.ts:12:5: console.log says hello\nTypeError: rows is not iterable";
         check(

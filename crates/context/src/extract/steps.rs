@@ -6,6 +6,10 @@ use serde_json::Value;
 
 use super::command_line;
 use super::here_documents::{self, Document};
+use super::messages::{
+    echoes, is_code_line, is_log, is_trailer, names_a_line, names_a_place, names_error, reports,
+    sums_up,
+};
 use super::secrets::{HIDDEN, shows_secrets};
 use super::verdicts::passed;
 use crate::refusal::{BY_THE_USER, BY_WORDS, refusal, reported};
@@ -444,12 +448,15 @@ impl Step<'_> {
         }
         let lines = || {
             let lines = without_reminder(&result.text).lines().map(bare);
+            let lines = lines.filter(|line| !is_trailer(line));
             lines.filter(|line| line.chars().filter(|it| it.is_alphanumeric()).count() >= 4)
         };
         if !self.failed() {
             let script = self.script().unwrap_or_default();
             let is_chosen = |line: &&str| passed(line).is_some_and(|name| stands_in(&script, name));
-            let verdict = lines().rfind(is_chosen);
+            // The newest commit stands first.
+            let newest = lines().next().filter(|_| is_log(&script));
+            let verdict = lines().rfind(is_chosen).or(newest);
             return verdict
                 .or_else(|| lines().rfind(|line| !echoes(line)))
                 .or_else(|| lines().next_back());
@@ -466,25 +473,19 @@ impl Step<'_> {
         let messages = || errors().filter(|line| line.len() <= MESSAGE);
         let is_named = |line: &&str| names_error(&line.to_lowercase());
         messages()
-            .find(|line| is_named(line) && !sums_up(line))
+            .find(|line| is_named(line) && !sums_up(line) && !is_code_line(line))
             .or_else(|| messages().find(|line| names_a_place(line)))
+            .or_else(|| messages().find(|line| names_a_line(line)))
             .or_else(|| messages().find(is_named))
             .or_else(|| errors().find(|line| names_error(&begin(line, BEGIN))))
-            .or_else(|| lines().rfind(|line| !is_code(line)))
+            .or_else(|| {
+                errors()
+                    .find(|line| !echoes(line))
+                    .filter(|_| tells_errors_first(&result.text))
+            })
+            .or_else(|| errors().next_back())
             .or_else(|| lines().next())
     }
-}
-
-/// Returns true if a line repeats a command, as runners of tasks do: `[lint] $ cargo clippy`.
-fn echoes(line: &str) -> bool {
-    let behind = line.strip_prefix('[').and_then(|it| it.split_once("] "));
-    let line = behind.map_or(line, |(_, line)| line);
-    line.starts_with("$ ")
-}
-
-/// Returns true if a runner of tasks sums up there that one failed: `[lint] ERROR task failed`.
-fn sums_up(line: &str) -> bool {
-    line.starts_with('[') && line.contains("] ERROR ")
 }
 
 /// Returns true if a script names a test, and not only part of a word.
@@ -498,20 +499,6 @@ fn stands_in(script: &str, name: &str) -> bool {
             let before = before.and_then(|it| it.chars().next_back());
             !is_part(before) && !is_part(behind.and_then(|it| it.chars().next()))
         })
-}
-
-/// Returns true if a line in lower case names an error.
-fn names_error(line: &str) -> bool {
-    let words = [
-        "error",
-        "fail",
-        "panic",
-        "exception",
-        "not found",
-        "denied",
-        "cannot",
-    ];
-    words.iter().any(|word| line.contains(word))
 }
 
 /// Returns true if a path is the other one, or ends in it.
@@ -697,53 +684,16 @@ fn without_reminder(text: &str) -> &str {
     out
 }
 
-/// Returns true if a line reports an error, other than that there are none.
-fn reports(line: &str) -> bool {
-    const WORDS: [&str; 13] = [
-        "***",
-        "abort",
-        "aborted",
-        "cannot",
-        "error",
-        "errors",
-        "fail",
-        "failed",
-        "failure",
-        "fatal",
-        "killed",
-        "panic",
-        "traceback",
-    ];
-    let lower = line.to_lowercase();
-    let mut before = "";
-    lower
-        .split([' ', '\t', ':', '(', ')', '[', ']', ','])
-        .any(|word| {
-            let is_none = matches!(before, "0" | "no");
-            if !word.is_empty() {
-                before = word;
-            }
-            !is_none && WORDS.contains(&word)
-        })
-}
-
-/// Returns true if a line begins with a place in a file, as compilers and linters report an error: `a.go:12:5: `.
-fn names_a_place(line: &str) -> bool {
-    let lower = line.to_lowercase();
-    if ["warning", "note:"].iter().any(|it| lower.contains(it)) {
-        return false;
-    }
-    let mut parts = line.trim_start().splitn(4, ':');
-    let is_file = parts
-        .next()
-        .is_some_and(|it| it.contains('.') && !it.contains(' '));
-    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
-    is_file && parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number)
-}
-
 /// Returns true if a line says no more than that a command failed, such as `Exit code 1`.
 pub(super) fn is_exit(line: &str) -> bool {
     exit_code(line) > 0 && line.split_whitespace().count() <= 4
+}
+
+/// Returns true if a result tells apart what a command wrote to its standard error, as Claude Code does: `Exit code 1`,
+/// the errors, a blank line, and the rest.
+fn tells_errors_first(text: &str) -> bool {
+    let (first, behind) = text.split_once('\n').unwrap_or((text, ""));
+    is_exit(first) && behind.contains("\n\n")
 }
 
 /// The exit code that a result reports; 0 where it reports none. Only the first and the last lines count: a log in

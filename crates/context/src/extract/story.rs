@@ -18,7 +18,7 @@ use crate::turn::Turn;
 use crate::units::Tokens;
 
 /// The words that Claude Code puts where the assistant said nothing.
-const FILLER: &str = "No response requested.";
+pub(super) const FILLER: &str = "No response requested.";
 /// The longest sentence or line of a story, in bytes.
 const LONGEST: usize = 320;
 /// The most sentences of one statement.
@@ -119,8 +119,9 @@ pub(super) fn scenes(
         let required = if decides { REQUIRED } else { 1.0 };
         let worth = (faded + (new - faded) * (-age / FADES).exp()) * required;
         let end = piece.text.trim_end().len();
-        let is_stated = |range: &Range<usize>| is_said && !is_code(&piece.text, range.start);
-        for range in told {
+        let told = told.into_iter();
+        // Of code, the changes that it led to are told.
+        for range in told.filter(|it| !is_said || !is_code(&piece.text, it.start)) {
             if is_idle(piece, &range) {
                 continue;
             }
@@ -131,7 +132,7 @@ pub(super) fn scenes(
             let length = LENGTHS.iter().find(|(most, _)| range.len() <= *most);
             out.push(Scene {
                 value: scale * worth * length.map_or(LONG, |(_, worth)| *worth),
-                statement: is_stated(&range).then_some(match range.len() < SHORT {
+                statement: is_said.then_some(match range.len() < SHORT {
                     true => worth * CURT,
                     false => worth,
                 }),
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_no_statement() {
+    fn code_is_no_part_of_the_story() {
         let text = "The reader loses the order of the rows.\n\
                     ```rust\nlet rows = reader.collect_all_rows();\n```\n\
                     So the rows go through a channel.";
@@ -400,7 +401,6 @@ mod tests {
             told(vec![TurnDraft::text(Role::Assistant, text)]),
             [
                 ("The reader loses the order of the rows.".to_owned(), true),
-                ("let rows = reader.collect_all_rows();".to_owned(), false),
                 ("So the rows go through a channel.".to_owned(), true),
             ]
         );

@@ -49,6 +49,15 @@ pub(super) struct Verdicts {
 struct Names {
     tests: HashSet<String>,
     packages: HashSet<String>,
+    /// Packages whose tests could not be built.
+    unbuilt: HashSet<String>,
+}
+
+impl Names {
+    /// Returns true if all packages have a test by name or could not be built: nothing else failed in them.
+    fn are_known(&self) -> bool {
+        !self.tests.is_empty() || !self.unbuilt.is_empty() && self.packages.is_subset(&self.unbuilt)
+    }
 }
 
 /// The circumstances of a run.
@@ -94,6 +103,9 @@ impl Verdicts {
                 Of::Test | Of::BareTest => &mut names.tests,
             };
             names.insert(verdict.name.to_owned());
+            if is_unbuilt(line) {
+                out.failed.unbuilt.insert(verdict.name.to_owned());
+            }
         }
         out.is_run = count <= MOST;
         out.has_more |= failures > out.failed.tests.len();
@@ -123,7 +135,7 @@ impl Failed {
         };
         let (passed, failed) = (&later.passed, &later.failed);
         later.is_run
-            && !names.tests.is_empty()
+            && names.are_known()
             && !run.place.is_apart(&later.run.place)
             && run.options.is_subset(&later.run.options)
             && all(&names.tests, &passed.tests, &failed.tests)
@@ -181,6 +193,13 @@ fn verdict(line: &str) -> Option<Verdict<'_>> {
         .find_map(|(word, passed)| Some((line.split_once(word)?.0, *passed)))?;
     let is_test = name.contains("::") && name.split("::").next()?.contains('.');
     told(name, passed, Of::Test).filter(|_| is_test)
+}
+
+/// Returns true if a line of Go says that the tests of a package could not be built.
+fn is_unbuilt(line: &str) -> bool {
+    let line = line.trim_end();
+    line.starts_with("FAIL\t")
+        && (line.ends_with("[build failed]") || line.ends_with("[setup failed]"))
 }
 
 /// A name without `(0.01s)` behind it.
@@ -279,6 +298,21 @@ mod tests {
             ("pytest tests/c.py -v", "tests/c.py::test_b PASSED [100%]"),
             false,
         );
+    }
+
+    #[test]
+    fn a_package_that_is_built_again_ends_a_failed_build() {
+        let unbuilt = "# app/rows\nrows.go:3:2: undefined: a\nFAIL\tapp/rows [build failed]\nFAIL";
+        let failed = ("go test ./rows -run TestA", unbuilt);
+        check(failed, ("go test -v ./...", "ok  \tapp/rows\t0.3s"), true);
+        let later = "ok  \tapp/rows\t0.3s [no tests to run]";
+        check(failed, ("go test ./rows", later), false);
+        check(failed, ("go test ./sort", "ok  \tapp/sort\t0.3s"), false);
+        let more = format!("{unbuilt}\npanic: x\nFAIL\tapp/sort\t0.2s");
+        let both = "ok  \tapp/rows\t0.3s\nok  \tapp/sort\t0.3s";
+        check(("go test ./...", &more), ("go test ./...", both), false);
+        let more = more.replace("panic: x\n", "");
+        check(("go test ./...", &more), ("go test ./...", both), false);
     }
 
     #[test]
