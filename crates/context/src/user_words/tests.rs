@@ -419,3 +419,46 @@ fn a_damaged_list_makes_no_long_one() {
     let read = UserWords::parse(&format!("{}{list}\n", block.render())).unwrap_or_default();
     assert!(read.left_out().len() <= 4_096);
 }
+
+/// Of each of these, both halves stand or none, whatever the room.
+#[test]
+fn a_sentence_over_two_lines_or_with_a_shortened_word_stands_whole_or_not_at_all() {
+    let halves = [
+        (
+            "Lösche den Ordner mit den Verträgen auf keinen",
+            "Fall, bevor Noor ihn gesehen hat.",
+        ),
+        (
+            "Delete the folder with the old tickets only",
+            "after Noor has signed.",
+        ),
+        (
+            "请在任何情况下都不要在没有得到批准之前改动生产数据库里面的表",
+            "除非哈丽娜签字",
+        ),
+        ("Den Anhang Nr.", "B darfst du nicht ändern."),
+        ("The contract with Dr.", "Halloran must not be renewed."),
+    ];
+    let mut texts = Vec::new();
+    for round in 0..6 {
+        for (one, other) in halves {
+            let blank = if one.ends_with('.') { ' ' } else { '\n' };
+            let more =
+                "Please look at the rows of the importer and tell me which are slow. ".repeat(4);
+            texts.push(user(format!("{more}({round}) {one}{blank}{other} {more}")));
+            texts.push((Role::Assistant, "I looked at them.".to_owned()));
+        }
+    }
+    let turns = talk(&texts);
+    for room in [200, 400, 800, 1_600, 2_400] {
+        let said: String = of(&turns, room)
+            .said()
+            .iter()
+            .map(|it| it.text.as_str())
+            .collect();
+        for (one, other) in halves {
+            let count = |half: &str| said.matches(half).count();
+            assert_eq!(count(one), count(other), "{room}: {said}");
+        }
+    }
+}

@@ -61,31 +61,98 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
             (at, index) = (end + listed + 1, index + 1 + list.len());
             continue;
         }
+        let below = message.lines.get(index..).unwrap_or_default();
+        let plain = pasted.iter().skip(index).take_while(|it| !**it).count();
+        let wrapped = wrapped(below.get(..plain).unwrap_or_default());
+        if wrapped > 1 {
+            let lines = below.iter().take(wrapped);
+            let end = at + lines.map(|line| line.text.len() + 1).sum::<usize>() - 1;
+            let paragraph = text.get(at..end).unwrap_or_default();
+            divide(&mut out, paragraph, at..end, (false, false));
+            (at, index) = (end + 1, index + wrapped);
+            continue;
+        }
         push(&mut out, line, at..end, (false, false));
         (at, index) = (end + 1, index + 1);
     }
     out
 }
 
+/// The number of lines at the beginning of these over which sentences go on: the first, and those behind it.
+fn wrapped(lines: &[Line]) -> usize {
+    let pairs = lines.iter().zip(lines.iter().skip(1));
+    1 + pairs
+        .take_while(|(line, next)| goes_on(&line.text, &next.text))
+        .count()
+}
+
+/// Returns true if a sentence seems to go on in the next line: the line ends without a mark, and the next one begins in
+/// lower case, or the line is long enough to be wrapped.
+fn goes_on(line: &str, next: &str) -> bool {
+    /// The shortest line that an editor wraps, in bytes.
+    const WRAPPED: usize = 40;
+    const MARKS: [char; 14] = [
+        '.', '!', '?', ':', ';', '。', '！', '？', '：', '；', '।', '؟', '۔', '…',
+    ];
+    const BEGINNINGS: [char; 8] = ['#', '>', '|', '`', '[', '{', '<', '~'];
+    let (line, bare) = (line.trim_end(), next.trim_start());
+    let ends = line.trim_end_matches(|it: char| "\"'”’»)*_`".contains(it));
+    let is_open = !line.is_empty() && !ends.ends_with(MARKS) && !line.trim_start().starts_with('#');
+    let begins = !bare.is_empty() && !bare.starts_with(BEGINNINGS) && !is_item(bare);
+    is_open
+        && begins
+        && !is_record(line)
+        && (line.len() >= WRAPPED || bare.starts_with(char::is_lowercase) && is_wordy(line))
+}
+
 fn push(out: &mut Vec<Unit>, line: &Line, range: Range<usize>, (is_pasted, is_head): (bool, bool)) {
-    if line.text.trim().is_empty() {
-        return;
-    }
     let is_pasted = is_pasted || (line.text.len() > LONG && is_record(&line.text));
-    let unit = |range: Range<usize>, text: &str| Unit {
-        range,
-        is_pasted,
-        is_prose: is_prose(text),
-        is_head,
-    };
-    if line.text.len() <= LONG {
-        out.push(unit(range, &line.text));
+    divide(out, &line.text, range, (is_pasted, is_head));
+}
+
+/// Adds the units of a text: itself, or its sentences if it is long.
+fn divide(
+    out: &mut Vec<Unit>,
+    text: &str,
+    range: Range<usize>,
+    (is_pasted, is_head): (bool, bool),
+) {
+    if text.trim().is_empty() {
         return;
     }
-    for (at, sentence) in sentences(&line.text) {
-        let start = range.start + at;
-        out.push(unit(start..start + sentence.len(), sentence));
+    let mut add = |at: Range<usize>| {
+        out.push(Unit {
+            is_prose: is_prose(text.get(at.clone()).unwrap_or_default()),
+            range: range.start + at.start..range.start + at.end,
+            is_pasted,
+            is_head,
+        });
+    };
+    if text.len() <= LONG {
+        return add(0..text.len());
     }
+    let mut open: Option<Range<usize>> = None;
+    for (at, sentence) in sentences(text) {
+        let from = open.take().map_or(at, |before| before.start);
+        let whole = from..at + sentence.len();
+        match is_shortened(sentence) && whole.len() <= LIST {
+            true => open = Some(whole),
+            false => add(whole),
+        }
+    }
+    open.into_iter().for_each(add);
+}
+
+/// Returns true if the dot behind a sentence may be that of a shortened word, in whatever language: `Dr.`, `No.`. Then
+/// the next one stands or falls with it.
+fn is_shortened(sentence: &str) -> bool {
+    /// The most letters of such a word.
+    const LETTERS: usize = 3;
+    let before = sentence.strip_suffix('.');
+    let word = before.and_then(|it| it.rsplit(char::is_whitespace).next());
+    word.is_some_and(|word| {
+        word.chars().filter(|it| it.is_alphabetic()).count() <= LETTERS || word == "approx"
+    })
 }
 
 /// Returns true if a line is JSON, as in a log: nobody types that.
