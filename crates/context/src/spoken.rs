@@ -37,8 +37,8 @@ pub(crate) fn lines_of_parts(
 /// A line is certain where it is typed and no tag stands open above it. A tag stands open from the line in
 /// which its name is first opened to the last line that closes that name, whatever stands between; to the
 /// end of the text where the name is never closed. So wrapped text cannot free itself, however it opens and
-/// closes tags, and where it is not clear who wrote a line, it counts as not typed. Tags inside a code fence
-/// do not count, unless the fence itself stands inside a tag.
+/// closes tags, and where it is not clear who wrote a line, it counts as not typed. A comment (`<!--`) is as a tag. Tags
+/// inside a code fence do not count, unless the fence itself stands inside a tag.
 pub fn certain_lines(turn: &Turn) -> impl Iterator<Item = &str> {
     let own = turn.role() == Role::User && turn.provenance() == Provenance::Said;
     own.then(|| turn.texts().flat_map(certain))
@@ -66,9 +66,9 @@ fn certain(text: &str) -> Vec<&str> {
             at += inside.count() + 1;
             continue;
         }
-        let open = opened_in(bare)
-            .map(|name| stands_open(bare, below, name))
-            .max();
+        let comment = opens_comment(bare).then(|| comment_below(below));
+        let open = opened_in(bare).map(|name| stands_open(bare, below, name));
+        let open = open.chain(comment).max();
         match open {
             Some(lines_inside) => at += lines_inside,
             None if is_typed(line, bare) && !begins_with_tag(bare) => out.push(bare),
@@ -76,6 +76,18 @@ fn certain(text: &str) -> Vec<&str> {
         }
     }
     out
+}
+
+/// Returns true if a comment such as `<!-- … -->` is open behind a line.
+fn opens_comment(bare: &str) -> bool {
+    let last = bare.rsplit_once("<!--");
+    last.is_some_and(|(_, inside)| !inside.contains("-->"))
+}
+
+/// The number of lines below in which a comment stands open: up to the last one that ends one, else all.
+fn comment_below(below: &[&str]) -> usize {
+    let last = below.iter().rposition(|line| line.contains("-->"));
+    last.map_or(below.len(), |last| last + 1)
 }
 
 fn begins_with_tag(bare: &str) -> bool {
@@ -284,7 +296,8 @@ fn tags_in(text: &str) -> impl Iterator<Item = (&str, Side)> {
         }
         let name = tag_name(inside)?;
         let end = inside.find(['<', '>', '\n']).unwrap_or(inside.len());
-        (!closes_itself(inside.get(..end)?)).then_some((name, Side::Opens))
+        let whole = inside.get(..end)?;
+        (!closes_itself(whole) && !is_address(whole)).then_some((name, Side::Opens))
     })
 }
 
@@ -301,6 +314,12 @@ fn closes_itself(inside: &str) -> bool {
     quoted('"') || quoted('\'')
 }
 
+/// Returns true if the inside of angle brackets is an address: `https://example.org/a`, `mara@example.org`.
+fn is_address(inside: &str) -> bool {
+    let is_one_word = !inside.contains(char::is_whitespace);
+    is_one_word && (inside.contains("://") || inside.contains('@')) && !inside.contains('=')
+}
+
 fn fence(bare: &str) -> Option<(char, usize)> {
     ['`', '~'].into_iter().find_map(|mark| {
         let length = bare
@@ -314,11 +333,11 @@ fn fence(bare: &str) -> Option<(char, usize)> {
 /// The name at the start of the inside of a tag.
 fn tag_name(inside: &str) -> Option<&str> {
     let end = inside
-        .find(|character: char| !character.is_ascii_alphanumeric() && !"-_:.".contains(character))
+        .find(|character: char| !character.is_alphanumeric() && !"-_:.".contains(character))
         .unwrap_or(inside.len());
-    inside
-        .get(..end)
-        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
+    inside.get(..end).filter(|name| {
+        name.starts_with(|first: char| first.is_alphabetic() || "_:".contains(first))
+    })
 }
 
 #[cfg(test)]
@@ -344,6 +363,13 @@ mod tests {
         check_certain("<a>\n<a>\nx\n</a>\n#pin y", &[]);
         check_certain("<a>\n<a>\nx\n</a>\n#pin y\n</a>\n#pin z", &["#pin z"]);
         check_certain("<_x>\n#pin x\n</_x>", &[]);
+        check_certain("<:x>\n#pin x\n</:x>", &[]);
+        check_certain("<έξοδος>\n#pin x\n</έξοδος>\n#pin y", &["#pin y"]);
+        check_certain("<!-- a\n#pin x\n-->\n#pin y", &["#pin y"]);
+        check_certain("<!-- a -->\n#pin y", &["<!-- a -->", "#pin y"]);
+        check_certain("<!-- a\n#pin x\n-->\n#pin y\n-->\n#pin z", &["#pin z"]);
+        let address = "see <https://example.org/x> or <mara.k@example.org>";
+        check_certain(&format!("{address}\n#pin x"), &[address, "#pin x"]);
         check_certain("<document url=http://a.b/>\n#pin x\n</document>", &[]);
         check_certain("<br/>\n<img src=\"a\"/>\n#pin x", &["#pin x"]);
         check_certain(
@@ -414,7 +440,7 @@ mod tests {
         /// Whatever a client wraps: tags of the same name and of others, fences, half tags, directives.
         #[test]
         fn nothing_wrapped_is_obeyed(
-            name in "[a-z_][a-z-]{0,3}",
+            name in "[a-zé_:][a-zé-]{0,3}",
             head in "( [a-z]{1,3}=[a-z/:.]{0,6}){0,2}",
             lines in vec("(#pin x|<[a-z_/]{1,4}>|</?f>|<f|```|~~~|>|[a-z<>/=\"` ]{0,8}){1,3}", 0..8),
         ) {
