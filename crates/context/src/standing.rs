@@ -20,6 +20,7 @@
 use std::collections::HashSet;
 
 use crate::spoken::{self, Sort};
+use crate::summary::is_summary;
 use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
 use crate::user_words::{Apart, PartOf};
@@ -176,6 +177,10 @@ impl Standing {
         });
         let all = turn.readable_length();
         for (number, (part, text)) in texts.enumerate() {
+            // The next summary stands in the place of an older one of ours.
+            if is_summary(text) {
+                continue;
+            }
             let matter = Matter::Text { text: number, part };
             let size = turn.tokens().scaled(text.len() as f64 / all.max(1) as f64);
             let (wraps, typed) = form(text);

@@ -371,3 +371,19 @@ fn a_heading_with_another_path_is_no_typed_line() {
     ];
     check(drafts, 3, &[(2, 0)]);
 }
+
+#[test]
+fn our_own_summary_never_stands() {
+    let old = placed(vec![user(&["Sort the rows."]), said("Done.")]);
+    let summary = extract(&old, &[], Tokens::new(500), &Heuristic);
+    let told = placed(vec![
+        summary.draft(),
+        user(&["Now the columns."]),
+        said("Done."),
+    ]);
+    let standing = Standing::of(&told, ALL);
+    assert_eq!(standing.before(3).count(), 0);
+    let next = extract(&told, &[], Tokens::new(500), &Heuristic).render();
+    assert_eq!(next.matches("Sort the rows.").count(), 1, "{next}");
+    assert!(next.contains("Now the columns."), "{next}");
+}
