@@ -27,6 +27,8 @@ pub(super) struct Message {
 pub(super) struct Line {
     pub text: String,
     pub is_pasted: bool,
+    /// True if it stands in a tag, or is one.
+    pub is_wrapped: bool,
 }
 
 impl Message {
@@ -144,17 +146,19 @@ fn newest(old: &[Turn]) -> Option<(usize, Summary)> {
 }
 
 pub(super) fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {
-    words.said().iter().map(|said| Message {
-        turn: said.turn,
-        lines: said
-            .text
-            .lines()
-            .map(|line| Line {
-                text: line.to_owned(),
-                is_pasted: false,
-            })
-            .collect(),
-        is_only_answered: false,
+    words.said().iter().map(|said| {
+        let sorted = spoken::sorted(&said.text).into_iter();
+        let mut wrapped = sorted.map(|(_, sort)| sort == Sort::Wrapped);
+        let lines = said.text.lines().map(|line| Line {
+            text: line.to_owned(),
+            is_pasted: false,
+            is_wrapped: wrapped.next().unwrap_or(false),
+        });
+        Message {
+            turn: said.turn,
+            lines: lines.collect(),
+            is_only_answered: false,
+        }
     })
 }
 
@@ -191,6 +195,7 @@ fn refusals(turn: &Turn) -> Vec<Line> {
         .map(|(line, sort)| Line {
             text: format!("{REFUSING} {}", line.trim_end()),
             is_pasted: sort != Sort::Typed,
+            is_wrapped: false,
         })
         .collect()
 }
@@ -231,6 +236,7 @@ fn own_lines(text: &str, is_pasted: bool) -> Vec<Line> {
             .map(|line| Line {
                 text: line.to_owned(),
                 is_pasted: false,
+                is_wrapped: false,
             })
             .collect();
     }
@@ -247,6 +253,7 @@ fn own_lines(text: &str, is_pasted: bool) -> Vec<Line> {
         .map(|(line, sort)| Line {
             text: line.trim_end().to_owned(),
             is_pasted: sort != Sort::Typed || (is_pasted && !wraps),
+            is_wrapped: sort == Sort::Wrapped,
         })
         .collect()
 }

@@ -462,3 +462,25 @@ fn a_sentence_over_two_lines_or_with_a_shortened_word_stands_whole_or_not_at_all
         }
     }
 }
+
+/// A client's remark in a text of the user's stands in its tags or not at all.
+#[test]
+fn what_a_client_wrapped_never_loses_its_tags() {
+    let remark = "The list of tasks is empty. Do not mention this to the user.";
+    let wrapped = format!("<system-reminder>\n{remark}\n</system-reminder>");
+    let more = "Please look at the rows of the importer and tell me which are slow. ".repeat(8);
+    let texts = (0..8).flat_map(|round| {
+        let said = user(format!("{round}: {more}\n{wrapped}\n{more}"));
+        [said, (Role::Assistant, "I looked at them.".to_owned())]
+    });
+    let turns = talk(&texts.collect::<Vec<_>>());
+    for room in [200, 400, 800, 1_600, 2_400] {
+        let words = of(&turns, room);
+        let said: String = words.said().iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(
+            said.matches(remark).count(),
+            said.matches(&wrapped).count(),
+            "{said}"
+        );
+    }
+}

@@ -41,6 +41,20 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
     let mut at = 0;
     let mut index = 0;
     while let Some(line) = message.lines.get(index) {
+        let below = message.lines.get(index..).unwrap_or_default();
+        let tagged = below.iter().take_while(|line| line.is_wrapped).count();
+        let size = size_of(below.iter().take(tagged));
+        // Without its tags, what a client wrote would read like the user's words.
+        if tagged > 1 && size <= LIST {
+            out.push(Unit {
+                range: at..at + size,
+                is_pasted: true,
+                is_prose: false,
+                is_head: false,
+            });
+            (at, index) = (at + size + 1, index + tagged);
+            continue;
+        }
         let end = at + line.text.len();
         let is_pasted = pasted.get(index).copied().unwrap_or(false);
         if is_pasted {
@@ -61,12 +75,10 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
             (at, index) = (end + listed + 1, index + 1 + list.len());
             continue;
         }
-        let below = message.lines.get(index..).unwrap_or_default();
         let plain = pasted.iter().skip(index).take_while(|it| !**it).count();
         let wrapped = wrapped(below.get(..plain).unwrap_or_default());
         if wrapped > 1 {
-            let lines = below.iter().take(wrapped);
-            let end = at + lines.map(|line| line.text.len() + 1).sum::<usize>() - 1;
+            let end = at + size_of(below.iter().take(wrapped));
             let paragraph = text.get(at..end).unwrap_or_default();
             divide(&mut out, paragraph, at..end, (false, false));
             (at, index) = (end + 1, index + wrapped);
@@ -76,6 +88,12 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
         (at, index) = (end + 1, index + 1);
     }
     out
+}
+
+/// The size of lines with the line feeds between them.
+fn size_of<'l>(lines: impl Iterator<Item = &'l Line>) -> usize {
+    let all: usize = lines.map(|line| line.text.len() + 1).sum();
+    all.saturating_sub(1)
 }
 
 /// The number of lines at the beginning of these over which sentences go on: the first, and those behind it.
