@@ -23,6 +23,12 @@ pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: 
     }
     let at = message.time("timestamp").or(at);
     let (role, parts) = read(message);
+    let answers = recording.said.last();
+    let answers = answers.is_some_and(|it| it.draft.role == Role::Assistant);
+    let role = match role {
+        Role::User if answers && is_observation(message) => Role::Tool,
+        other => other,
+    };
     let turn = recording.say(role, parts, at, piece);
     if role == Role::Assistant {
         recording.credit(turn, message);
@@ -55,6 +61,12 @@ fn read(message: Value<'_>) -> (Role, Parts) {
         other => other,
     };
     (role, parts)
+}
+
+/// Returns true for what SWE-agent calls an observation: the task, and the output of each command, which is sent as a
+/// message of the user's where the model calls no tools.
+fn is_observation(message: Value<'_>) -> bool {
+    message.word("message_type") == "observation"
 }
 
 /// The role behind a name, in any dialect.

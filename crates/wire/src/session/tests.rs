@@ -346,6 +346,24 @@ fn openai_lists_bare_and_in_records() {
 }
 
 #[test]
+fn the_output_of_a_command_is_no_message_of_the_users() {
+    let record = r#"{"history":[{"role":"system","content":"s","message_type":"system_prompt"},
+ {"role":"user","content":"Mend it","message_type":"observation"},
+ {"role":"assistant","content":"I look. ls","action":"ls","message_type":"action"},
+ {"role":"user","content":"a.py","message_type":"observation"},
+ {"role":"assistant","content":"Done."},{"role":"user","content":"Thanks"}]}"#;
+    let expected = [
+        "system \"s\"",
+        "user \"Mend it\"",
+        "assistant \"I look. ls\"",
+        "tool \"a.py\"",
+        "assistant \"Done.\"",
+        "user \"Thanks\"",
+    ];
+    check(record, Format::OpenAiChat, &expected, &[]);
+}
+
+#[test]
 fn a_list_that_breaks_off_is_read_as_far_as_it_goes() {
     check(
         r#"{"id": 1, "messages": [{"role":"user","content":"a"}, {"role":"assistant","content":"b"}, 7, {"role":"us"#,
