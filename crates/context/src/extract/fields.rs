@@ -270,8 +270,12 @@ const OTHERS: f64 = 0.6;
 /// that were only read.
 fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget.scaled(0.4);
-    for commit in done.commits.iter().rev().take(6) {
-        page.add(Field::Done, &format!("commit {commit}"), &mut room);
+    let newest = done.commits.iter().rev().take(6);
+    let told = newest
+        .take_while(|it| page.add(Field::Done, &format!("commit {it}"), &mut room))
+        .count();
+    if let Some(entry) = earlier_commits(&done.commits, told) {
+        page.add(Field::Done, &entry, &mut room);
     }
     room += budget.scaled(0.6);
     let folder = &done.folder;
@@ -337,6 +341,17 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
         let entry = format!("read: {}", read.join(", "));
         page.add(Field::Done, &entry, &mut room);
     }
+}
+
+/// The commits in front of the newest `told`: `3 earlier commits: 1507f8b to fd7f20f`.
+fn earlier_commits(all: &[String], told: usize) -> Option<String> {
+    let (earlier, _) = all.split_at_checked(all.len().checked_sub(told)?)?;
+    let hash = |commit: &'_ String| commit.split(' ').next().unwrap_or_default().to_owned();
+    let (first, last) = (hash(earlier.first()?), hash(earlier.last()?));
+    Some(match earlier.len() {
+        1 => format!("1 earlier commit: {first}"),
+        many => format!("{many} earlier commits: {first} to {last}"),
+    })
 }
 
 /// The names of changed files in one entry: `changed in /app: rows.rs, src/load.rs, and 4 more`.
@@ -760,5 +775,19 @@ mod tests {
         ] {
             check(text, &format!("assistant: {text}"));
         }
+    }
+
+    #[test]
+    fn commits_that_find_no_room_are_counted() {
+        let told = |count: usize| {
+            let commit = |n: usize| format!("1a2b3c{n} on main: Sort the rows");
+            let all: Vec<String> = (1..=count).map(commit).collect();
+            super::earlier_commits(&all, 2)
+        };
+        assert_eq!(told(1), None);
+        assert_eq!(told(2), None);
+        assert_eq!(told(3).as_deref(), Some("1 earlier commit: 1a2b3c1"));
+        let many = Some("3 earlier commits: 1a2b3c1 to 1a2b3c3");
+        assert_eq!(told(5).as_deref(), many);
     }
 }
