@@ -270,11 +270,14 @@ const OTHERS: f64 = 0.6;
 /// that were only read.
 fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     let mut room = budget.scaled(0.4);
-    let newest = done.commits.iter().rev().take(6);
-    let told = newest
-        .take_while(|it| page.add(Field::Done, &format!("commit {it}"), &mut room))
-        .count();
-    if let Some(entry) = earlier_commits(&done.commits, told) {
+    let mut others: Vec<&str> = Vec::new();
+    for (number, commit) in done.commits.iter().rev().enumerate() {
+        let entry = format!("commit {commit}");
+        if number >= 6 || !page.add(Field::Done, &entry, &mut room) {
+            others.push(commit);
+        }
+    }
+    if let Some(entry) = more_commits(&others) {
         page.add(Field::Done, &entry, &mut room);
     }
     room += budget.scaled(0.6);
@@ -343,14 +346,13 @@ fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
     }
 }
 
-/// The commits in front of the newest `told`: `3 earlier commits: 1507f8b to fd7f20f`.
-fn earlier_commits(all: &[String], told: usize) -> Option<String> {
-    let (earlier, _) = all.split_at_checked(all.len().checked_sub(told)?)?;
-    let hash = |commit: &'_ String| commit.split(' ').next().unwrap_or_default().to_owned();
-    let (first, last) = (hash(earlier.first()?), hash(earlier.last()?));
-    Some(match earlier.len() {
-        1 => format!("1 earlier commit: {first}"),
-        many => format!("{many} earlier commits: {first} to {last}"),
+/// Commits that are not told, newest first: `3 more commits: 1507f8b to fd7f20f`.
+fn more_commits(commits: &[&str]) -> Option<String> {
+    let hash = |commit: &&str| commit.split(' ').next().unwrap_or_default().to_owned();
+    let (first, last) = (hash(commits.last()?), hash(commits.first()?));
+    Some(match commits.len() {
+        1 => format!("1 more commit: {first}"),
+        many => format!("{many} more commits: {first} to {last}"),
     })
 }
 
@@ -779,15 +781,11 @@ mod tests {
 
     #[test]
     fn commits_that_find_no_room_are_counted() {
-        let told = |count: usize| {
-            let commit = |n: usize| format!("1a2b3c{n} on main: Sort the rows");
-            let all: Vec<String> = (1..=count).map(commit).collect();
-            super::earlier_commits(&all, 2)
-        };
-        assert_eq!(told(1), None);
-        assert_eq!(told(2), None);
-        assert_eq!(told(3).as_deref(), Some("1 earlier commit: 1a2b3c1"));
-        let many = Some("3 earlier commits: 1a2b3c1 to 1a2b3c3");
-        assert_eq!(told(5).as_deref(), many);
+        let told = |commits: &[&str]| super::more_commits(commits);
+        assert_eq!(told(&[]), None);
+        let one = told(&["1a2b3c4 on main: Sort"]);
+        assert_eq!(one.as_deref(), Some("1 more commit: 1a2b3c4"));
+        let two = told(&["5d6e7f8 on main: Read", "1a2b3c4 on main: Sort"]);
+        assert_eq!(two.as_deref(), Some("2 more commits: 1a2b3c4 to 5d6e7f8"));
     }
 }

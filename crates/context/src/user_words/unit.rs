@@ -9,6 +9,8 @@ use crate::sentence::sentences;
 const LONG: usize = 240;
 /// A list stays with the line that opens it up to this size, in bytes.
 const LIST: usize = 600;
+/// The longest sentence that goes over several lines, in bytes.
+const SENTENCE: usize = 300;
 /// The size of a message from which runs of lines that are no prose count as pasted, in bytes.
 const LARGE: usize = 1_500;
 /// The fewest lines of such a run.
@@ -77,11 +79,18 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
         }
         let plain = pasted.iter().skip(index).take_while(|it| !**it).count();
         let wrapped = wrapped(below.get(..plain).unwrap_or_default());
-        if wrapped > 1 {
-            let end = at + size_of(below.iter().take(wrapped));
-            let paragraph = text.get(at..end).unwrap_or_default();
-            divide(&mut out, paragraph, at..end, (false, false));
-            (at, index) = (end + 1, index + wrapped);
+        let whole = at..at + size_of(below.iter().take(wrapped));
+        let paragraph = text.get(whole.clone()).unwrap_or_default();
+        // Lines that never end a sentence are no sentence.
+        let fits = || {
+            sentences(paragraph)
+                .iter()
+                .all(|(_, it)| it.len() <= SENTENCE)
+        };
+        if wrapped > 1 && fits() {
+            at = whole.end + 1;
+            divide(&mut out, paragraph, whole, (false, false));
+            index += wrapped;
             continue;
         }
         push(&mut out, line, at..end, (false, false));
@@ -119,8 +128,9 @@ fn goes_on(line: &str, next: &str) -> bool {
     let begins = !bare.is_empty() && !bare.starts_with(BEGINNINGS) && !is_item(bare);
     is_open
         && begins
-        && !is_record(line)
-        && (line.len() >= WRAPPED || bare.starts_with(char::is_lowercase) && is_wordy(line))
+        && is_wordy(line)
+        && is_wordy(bare)
+        && (line.len() >= WRAPPED || bare.starts_with(char::is_lowercase))
 }
 
 fn push(out: &mut Vec<Unit>, line: &Line, range: Range<usize>, (is_pasted, is_head): (bool, bool)) {
