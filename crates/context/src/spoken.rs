@@ -52,7 +52,7 @@ fn certain(text: &str) -> Vec<&str> {
     }
     let lines: Vec<&str> = text.lines().collect();
     let mut out = Vec::new();
-    let mut at = 0;
+    let (mut at, mut hidden) = (0, 0);
     while let Some(&line) = lines.get(at) {
         let bare = line.trim();
         let below = lines.get(at + 1..).unwrap_or_default();
@@ -66,11 +66,16 @@ fn certain(text: &str) -> Vec<&str> {
             at += inside.count() + 1;
             continue;
         }
-        let comment = opens_comment(bare).then(|| comment_below(below));
-        let open = opened_in(bare).map(|name| stands_open(bare, below, name));
-        let open = open.chain(comment).max();
+        // In a comment tags may be opened that stand open behind it.
+        if opens_comment(bare) {
+            hidden = hidden.max(at + comment_below(below));
+        }
+        let open = opened_in(bare)
+            .map(|name| stands_open(bare, below, name))
+            .max();
         match open {
             Some(lines_inside) => at += lines_inside,
+            None if at <= hidden => {}
             None if is_typed(line, bare) && !begins_with_tag(bare) => out.push(bare),
             None => {}
         }
@@ -316,8 +321,10 @@ fn closes_itself(inside: &str) -> bool {
 
 /// Returns true if the inside of angle brackets is an address: `https://example.org/a`, `mara@example.org`.
 fn is_address(inside: &str) -> bool {
-    let is_one_word = !inside.contains(char::is_whitespace);
-    is_one_word && (inside.contains("://") || inside.contains('@')) && !inside.contains('=')
+    let is_one_word = !inside.contains(char::is_whitespace) && !inside.contains('=');
+    let host = inside.split_once('@').map(|(_, host)| host);
+    let is_mail = host.is_some_and(|it| it.contains('.') && !it.ends_with('.'));
+    is_one_word && (is_mail || inside.starts_with("https://") || inside.starts_with("http://"))
 }
 
 fn fence(bare: &str) -> Option<(char, usize)> {
@@ -368,6 +375,8 @@ mod tests {
         check_certain("<!-- a\n#pin x\n-->\n#pin y", &["#pin y"]);
         check_certain("<!-- a -->\n#pin y", &["<!-- a -->", "#pin y"]);
         check_certain("<!-- a\n#pin x\n-->\n#pin y\n-->\n#pin z", &["#pin z"]);
+        check_certain("<!--\n<b>\n-->\n#pin x\n</b>\n#pin y", &["#pin y"]);
+        check_certain("<note@v1>\n#pin x\n</note@v1>", &[]);
         let address = "see <https://example.org/x> or <mara.k@example.org>";
         check_certain(&format!("{address}\n#pin x"), &[address, "#pin x"]);
         check_certain("<document url=http://a.b/>\n#pin x\n</document>", &[]);

@@ -186,7 +186,8 @@ impl Standing {
             let (wraps, typed) = form(text);
             let types = !typed.is_empty();
             let new = Entry {
-                typed,
+                // A skill names the arguments of each call.
+                typed: if self.is_skill { Box::default() } else { typed },
                 ..entry(index, matter, size, text)
             };
             if !self.is_answered {

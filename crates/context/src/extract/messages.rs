@@ -1,5 +1,7 @@
 //! Lines in the output of commands that tell how they ended, and lines that tell nothing of it.
 
+use super::purposes::only_looks;
+
 /// Returns true for a line that a client puts behind the output of a command: Claude Code, SWE-agent.
 pub(super) fn is_trailer(line: &str) -> bool {
     const BEGINNINGS: [&str; 3] = [
@@ -10,16 +12,17 @@ pub(super) fn is_trailer(line: &str) -> bool {
     line == "bash-$" || BEGINNINGS.iter().any(|it| line.starts_with(it))
 }
 
-/// Returns true if a script ends with the list of commits.
+/// Returns true if a script ends with the list of commits, and nothing in front of it does more than show something.
 pub(super) fn is_log(script: &str) -> bool {
     let mut commands = script.rsplit(['&', ';', '\n']);
     let last = commands.find(|it| !it.trim().is_empty());
-    last.is_some_and(|it| it.trim_start().starts_with("git log"))
+    last.is_some_and(|it| it.trim_start().starts_with("git log")) && only_looks(script)
 }
 
 /// Returns true if a line is code that a linter shows, and not its message: `t.Fatalf("no error");`.
 pub(super) fn is_code_line(line: &str) -> bool {
-    line.ends_with(['{', ';']) || line.contains("(\"") && line.ends_with(')')
+    let is_message = line.to_lowercase().contains("error:");
+    !is_message && (line.ends_with(['{', ';']) || line.contains("(\"") && line.ends_with(')'))
 }
 
 /// Returns true if a line repeats a command, as runners of tasks do: `[lint] $ cargo clippy`.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::clip::{clip, clip_lines};
 use super::fields::by_assistant;
 use super::here_documents;
-use super::secrets::handles_secrets;
+use super::secrets::{handles_secrets, holds_secrets};
 use super::steps::{Action, CHANGES, NEW, OLD, PATHS, Step, file_name};
 use super::story::FILLER;
 use super::tasks;
@@ -278,19 +278,24 @@ fn change(arguments: &Value) -> Option<(String, String)> {
     let gone = telling(removed).find(|line| !kept.contains(line));
     Some((
         quoted(old, gone.map(|line| clip(line, ARGUMENT))),
-        quoted(new, whole_lines(from_change(removed, added))),
+        quoted(
+            new,
+            whole_lines(from_change(removed, added, gone.is_some())),
+        ),
     ))
 }
 
 /// The lines of the new text from the one in front of the first that is new, where that one is short. A change that only
-/// removes lines has none.
-fn from_change<'t>(removed: &str, added: &'t str) -> impl Iterator<Item = &'t str> {
+/// removes lines (`is_gone` of one) has none.
+fn from_change<'t>(removed: &str, added: &'t str, is_gone: bool) -> impl Iterator<Item = &'t str> {
     let old: HashSet<&str> = telling(removed).collect();
     let first = telling(added).position(|line| !old.contains(line));
     // Of a conflict that is resolved, what stays says most.
     let is_conflict = removed.contains("<<<<<<<");
-    let only_removes =
-        first.is_none() && !is_conflict && telling(added).count() < telling(removed).count();
+    let only_removes = is_gone
+        && first.is_none()
+        && !is_conflict
+        && telling(added).count() < telling(removed).count();
     let at = first.unwrap_or(0);
     let before = at.checked_sub(1).and_then(|at| telling(added).nth(at));
     let is_short = before.is_some_and(|line| line.len() <= ARGUMENT);
@@ -335,6 +340,9 @@ fn argument(value: &Value) -> Option<String> {
         Value::Bool(_) | Value::Null => return None,
         Value::Array(_) | Value::Object(_) => {
             let text = value.to_string();
+            if names_a_secret(&text) {
+                return None;
+            }
             let end = text.floor_char_boundary(text.len().min(2 * ARGUMENT));
             let mark = if end < text.len() { "…" } else { "" };
             return Some(format!("{}{mark}", text.get(..end)?));
@@ -348,6 +356,24 @@ fn argument(value: &Value) -> Option<String> {
         shown.push_str(" …");
     }
     Some(shown)
+}
+
+/// Returns true if a list or an object may hold a secret, or the content of a file.
+fn names_a_secret(json: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "passw",
+        "secret",
+        "token",
+        "credential",
+        "authorization",
+        "api_key",
+        "apikey",
+        "private_key",
+        "\"content",
+    ];
+    let lower = json.to_lowercase();
+    let mut values = lower.split('"');
+    WORDS.iter().any(|word| lower.contains(word)) || values.any(holds_secrets)
 }
 
 #[cfg(test)]
@@ -440,6 +466,11 @@ mod tests {
         };
         let told = r#"book user: mia_li flights: [{"flight_number":"HAT136"}] cabin: economy"#;
         assert_eq!(booked(&[]), format!("{told} (no result yet)"));
+        let secret = r#"{"body":{"password":"hunter2"},"files":[{"path":"/p/.env"}],"n":1}"#;
+        assert_eq!(
+            last_steps([call("post", secret)]),
+            ["post n: 1 (no result yet)"]
+        );
         let stopped = TurnDraft::text(Role::User, "Stop, I fly on another day.");
         assert_eq!(booked(&[stopped]), format!("{told} (no result)"));
         let todos = r#"{"todos":[{"content":"Sort the rows","status":"pending"}]}"#;
@@ -538,6 +569,15 @@ mod tests {
         );
         let prompt = "344 rows.csv\n(Open file: n/a)\n(Current directory: /p)\nbash-$";
         check("wc -l rows.csv", prompt, good, "344 rows.csv");
+        let plain = "Exit code 1\n\n> app@1.0.0 test\n\nExpected 3 rows, found 2";
+        check("npm test", plain, bad, "Expected 3 rows, found 2");
+        let raised = "a.py:12: again\nValueError: failed to parse(\"bad\")";
+        check(
+            "python a.py",
+            raised,
+            bad,
+            "ValueError: failed to parse(\"bad\")",
+        );
         let apart = "Exit code 1\nThe paths are ignored:\n.rows\n\nInstalled 6 hooks";
         check("sh setup.sh", apart, bad, "The paths are ignored:");
         let shown = "[lint] ERROR task failed\n\nrows_test.go:17: 17-67 lines are duplicate\n\tt.Fatal(\"no rows\", err)";

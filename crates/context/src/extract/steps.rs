@@ -693,7 +693,7 @@ pub(super) fn is_exit(line: &str) -> bool {
 /// the errors, a blank line, and the rest.
 fn tells_errors_first(text: &str) -> bool {
     let (first, behind) = text.split_once('\n').unwrap_or((text, ""));
-    is_exit(first) && behind.contains("\n\n")
+    is_exit(first) && !behind.starts_with('\n') && behind.contains("\n\n")
 }
 
 /// The exit code that a result reports; 0 where it reports none. Only the first and the last lines count: a log in

@@ -387,3 +387,20 @@ fn our_own_summary_never_stands() {
     assert_eq!(next.matches("Sort the rows.").count(), 1, "{next}");
     assert!(next.contains("Now the columns."), "{next}");
 }
+
+#[test]
+fn a_skill_called_again_with_other_arguments_stands_once() {
+    let body = |arguments: &str| {
+        let rules =
+            "Base directory for this skill: /p/rows\n\nSort the rows first.\nThen lock them.";
+        user(&[&format!("{rules}\n\nARGUMENTS: {arguments}")])
+    };
+    let calls =
+        ["users", "orders", "files"].map(|it| [call("Skill", "{\"skill\":\"rows\"}"), body(it)]);
+    let start = [user(&["Sort."]), said("I do.")];
+    let drafts: Vec<TurnDraft> = start
+        .into_iter()
+        .chain(calls.into_iter().flatten())
+        .collect();
+    check(drafts, 8, &[(7, 0)]);
+}

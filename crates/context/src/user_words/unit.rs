@@ -9,6 +9,8 @@ use crate::sentence::sentences;
 const LONG: usize = 240;
 /// A list stays with the line that opens it up to this size, in bytes.
 const LIST: usize = 600;
+/// The most lines behind a line over which its sentences are followed.
+const WRAPPED_LINES: usize = 40;
 /// The longest sentence that goes over several lines, in bytes.
 const SENTENCE: usize = 300;
 /// The size of a message from which runs of lines that are no prose count as pasted, in bytes.
@@ -82,12 +84,11 @@ pub(super) fn units(message: &Message, text: &str) -> Vec<Unit> {
         let whole = at..at + size_of(below.iter().take(wrapped));
         let paragraph = text.get(whole.clone()).unwrap_or_default();
         // Lines that never end a sentence are no sentence.
-        let fits = || {
-            sentences(paragraph)
+        if wrapped > 1
+            && sentences(paragraph)
                 .iter()
                 .all(|(_, it)| it.len() <= SENTENCE)
-        };
-        if wrapped > 1 && fits() {
+        {
             at = whole.end + 1;
             divide(&mut out, paragraph, whole, (false, false));
             index += wrapped;
@@ -107,7 +108,7 @@ fn size_of<'l>(lines: impl Iterator<Item = &'l Line>) -> usize {
 
 /// The number of lines at the beginning of these over which sentences go on: the first, and those behind it.
 fn wrapped(lines: &[Line]) -> usize {
-    let pairs = lines.iter().zip(lines.iter().skip(1));
+    let pairs = lines.iter().zip(lines.iter().skip(1)).take(WRAPPED_LINES);
     1 + pairs
         .take_while(|(line, next)| goes_on(&line.text, &next.text))
         .count()
@@ -176,10 +177,17 @@ fn divide(
 fn is_shortened(sentence: &str) -> bool {
     /// The most letters of such a word.
     const LETTERS: usize = 3;
+    /// Words so short that end many sentences.
+    const WORDS: [&str; 20] = [
+        "it", "now", "so", "too", "yet", "all", "up", "out", "off", "on", "in", "one", "two", "me",
+        "us", "run", "set", "use", "end", "day",
+    ];
     let before = sentence.strip_suffix('.');
     let word = before.and_then(|it| it.rsplit(char::is_whitespace).next());
     word.is_some_and(|word| {
-        word.chars().filter(|it| it.is_alphabetic()).count() <= LETTERS || word == "approx"
+        let letters = word.chars().filter(|it| it.is_alphabetic()).count();
+        let is_plain = word.is_ascii() && word.chars().all(|it| it.is_ascii_lowercase());
+        letters <= LETTERS && !(is_plain && WORDS.contains(&word)) || word == "approx"
     })
 }
 

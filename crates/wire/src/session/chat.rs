@@ -23,12 +23,11 @@ pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: 
     }
     let at = message.time("timestamp").or(at);
     let (role, parts) = read(message);
-    let answers = recording.said.last();
-    let answers = answers.is_some_and(|it| it.draft.role == Role::Assistant);
     let role = match role {
-        Role::User if answers && is_observation(message) => Role::Tool,
+        Role::User if recording.acts && is_observation(message) => Role::Tool,
         other => other,
     };
+    recording.acts = message.field("action").is_some() && !message.flag("is_demo");
     let turn = recording.say(role, parts, at, piece);
     if role == Role::Assistant {
         recording.credit(turn, message);

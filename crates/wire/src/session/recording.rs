@@ -40,6 +40,8 @@ pub(super) struct Recording {
     pub(super) name: Option<Text>,
     pub(super) folder: Option<String>,
     pub(super) model: Option<String>,
+    /// True if the last message is an action of SWE-agent's, outside of a demonstration.
+    pub(super) acts: bool,
     pub(super) compactions: Vec<Compaction>,
     /// The window that the log names last.
     pub(super) window: Option<Tokens>,

@@ -348,12 +348,16 @@ fn openai_lists_bare_and_in_records() {
 #[test]
 fn the_output_of_a_command_is_no_message_of_the_users() {
     let record = r#"{"history":[{"role":"system","content":"s","message_type":"system_prompt"},
+ {"role":"user","content":"a demo","message_type":"observation","is_demo":true},
+ {"role":"assistant","content":"ls","action":"ls","message_type":"action","is_demo":true},
  {"role":"user","content":"Mend it","message_type":"observation"},
  {"role":"assistant","content":"I look. ls","action":"ls","message_type":"action"},
  {"role":"user","content":"a.py","message_type":"observation"},
  {"role":"assistant","content":"Done."},{"role":"user","content":"Thanks"}]}"#;
     let expected = [
         "system \"s\"",
+        "user \"a demo\"",
+        "assistant \"ls\"",
         "user \"Mend it\"",
         "assistant \"I look. ls\"",
         "tool \"a.py\"",
